@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: MIT
+"""Config files: read, checked against config/schemas, with messages that name the nearest valid word."""
+
+import csv
+import difflib
+import json
+import tomllib
+from functools import cache
+from pathlib import Path
+
+import jsonschema
+import yaml
+
+from lab.cell.errors import ConfigError
+from lab.cell.paths import ROOT
+
+SCHEMAS = ROOT / "config" / "schemas"
+
+
+@cache
+def validator(name: str) -> jsonschema.Draft202012Validator:
+    """Validator for config/schemas/<name>.schema.json."""
+    schema = json.loads((SCHEMAS / f"{name}.schema.json").read_text(encoding="utf-8"))
+    return jsonschema.Draft202012Validator(schema)
+
+
+def nearest(word: str, known) -> str:
+    """A hint: the known word nearest to this one, or all of them."""
+    known = sorted(known)
+    close = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
+    return f"did you mean {close[0]!r}?" if close else f"known are: {', '.join(known)}"
+
+
+def check(data, schema: str, where: str) -> None:
+    """Refuse data that does not fit the schema. `where` is the file, and the line if it has one."""
+    error = jsonschema.exceptions.best_match(validator(schema).iter_errors(data))
+    if error is None:
+        return
+    place = ".".join(str(part) for part in error.absolute_path)
+    if error.validator == "additionalProperties" and isinstance(error.instance, dict):
+        known = error.schema.get("properties", {})
+        wrong = sorted(key for key in error.instance if key not in known)
+        key = f"{place}.{wrong[0]}" if place else str(wrong[0])
+        raise ConfigError(f"{where}: unknown key '{key}'; {nearest(str(wrong[0]), known)}")
+    if error.validator == "enum":
+        hint = nearest(str(error.instance), [str(value) for value in error.validator_value])
+        raise ConfigError(f"{where}: '{place}' cannot be {error.instance!r}; {hint}")
+    if error.validator == "required":
+        missing = [key for key in error.validator_value if key not in error.instance]
+        raise ConfigError(f"{where}: {place + ': ' if place else ''}missing key '{missing[0]}'; add it")
+    meaning = error.schema.get("description", "") if isinstance(error.schema, dict) else ""
+    raise ConfigError(
+        f"{where}: '{place or 'file'}' is wrong: {error.message}{f' ({meaning})' if meaning else ''}; "
+        f"see config/schemas/{schema}.schema.json"
+    )
+
+
+def read_text(path: Path, what: str) -> str:
+    """A file's text, or a message that says what it was for."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"{show(path)}: cannot read {what}: {error.strerror}; restore the file") from error
+
+
+def show(path: Path) -> str:
+    """A path as messages print it: from the root where it is below it."""
+    return str(path.relative_to(ROOT)) if path.is_absolute() and path.is_relative_to(ROOT) else str(path)
+
+
+def read_yaml(path: Path, schema: str) -> dict:
+    """A checked YAML file."""
+    try:
+        data = yaml.safe_load(read_text(path, "config"))
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{show(path)}: not YAML: {' '.join(str(error).split())}; correct it") from error
+    check(data, schema, show(path))
+    return data
+
+
+def read_toml(path: Path, what: str) -> dict:
+    """A TOML file; its keys are checked by who owns the format."""
+    try:
+        return tomllib.loads(read_text(path, what))
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{show(path)}: not TOML: {error}; correct it") from error
+
+
+def read_sheet(path: Path) -> list[tuple[int, dict[str, str]]]:
+    """Rows of a cell sheet with their line numbers, each checked."""
+    rows = []
+    reader = csv.DictReader(read_text(path, "cell sheet").splitlines())
+    for row in reader:
+        where = f"{show(path)}:{reader.line_num}"
+        if None in row or None in row.values():
+            raise ConfigError(f"{where}: {len(reader.fieldnames)} columns are expected; correct the row")
+        check(row, "row", where)
+        rows.append((reader.line_num, row))
+    return rows
+
+
+@cache
+def plan(profile: str) -> dict:
+    """What a profile measures: config/profiles/<profile>/plan.yaml."""
+    known = sorted(p.parent.name for p in (ROOT / "config/profiles").glob("*/plan.yaml"))
+    if profile not in known:
+        raise ConfigError(f"profile: {profile!r} is unknown; {nearest(profile, known)}")
+    path = ROOT / "config/profiles" / profile / "plan.yaml"
+    data = read_yaml(path, "plan")
+    if data["profile"] != profile:
+        raise ConfigError(f"{show(path)}: 'profile' is {data['profile']!r}; write {profile!r}, its folder's name")
+    return data
+
+
+@cache
+def paper(name: str) -> dict:
+    """Assumptions and stand-ins of one paper: config/<paper>.yaml."""
+    return read_yaml(ROOT / "config" / f"{name}.yaml", "paper")
+
+
+def assumption(paper_name: str, key: str):
+    """The value of one named assumption."""
+    values = {item["id"]: item["value"] for item in paper(paper_name)["assumptions"]}
+    if key not in values:
+        raise ConfigError(f"config/{paper_name}.yaml: assumption '{key}' is missing; {nearest(key, values)}")
+    return values[key]

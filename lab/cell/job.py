@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: MIT
+"""Text of the job disk, of the topology file, and of the QEMU command of one run. Pure: cells in, text out."""
+
+from lab.cell import catalogue, config
+from lab.cell.cells import Cell, Run
+
+CONTROL_SECTORS = 8
+"""Sectors 0-7 of the job disk are the control area; the text begins at sector 8."""
+JOB_ALIGN_BYTES = 4096
+SYSTEM_LATENCY_NS = 20_000
+"""Fixed latency of root and job disk. They are outside every measurement, but must not complete at once."""
+
+
+def disk_settings(run: Run, cell: Cell) -> list[tuple[str, str]]:
+    """Files in /sys of the disk under test and their values, in the order they are to be written."""
+    limits = catalogue.controller(run.controller)
+    queue = f"/sys/block/{limits.disk}/queue"
+
+    def value(key: str) -> str:
+        return str(config.assumption(run.paper, key))
+
+    settings = []
+    if limits.max_tags > 1:
+        # First, because the elevator's own limits follow from it.
+        settings.append((f"/sys/block/{limits.disk}/device/queue_depth", str(cell.depth)))
+    if cell.host_scheduler:
+        settings += [
+            (f"{queue}/scheduler", value("host_scheduler_on")),
+            # After the elevator: choosing one resets the number of requests.
+            (f"{queue}/nr_requests", value("host_requests")),
+            (f"{queue}/iosched/read_expire", value("host_expire_ms")),
+            (f"{queue}/iosched/write_expire", value("host_expire_ms")),
+            (f"{queue}/iosched/fifo_batch", value("host_fifo_batch")),
+            (f"{queue}/iosched/writes_starved", value("host_writes_starved")),
+            (f"{queue}/iosched/front_merges", "0"),
+        ]
+    else:
+        settings.append((f"{queue}/scheduler", value("host_scheduler_off")))
+    settings.append((f"{queue}/nomerges", value("host_merges")))
+    return settings
+
+
+def workload_command(run: Run, cell: Cell) -> str:
+    """The command line of a cell's workload in the guest."""
+    disk = catalogue.controller(run.controller).disk
+    return (
+        f"rawio --device /dev/{disk} --op {cell.op} --pattern {cell.pattern} --seed {cell.seed}"
+        f" --bytes {config.assumption(run.paper, 'transfer_bytes')}"
+        f" --request-bytes {config.assumption(run.paper, 'request_bytes')}"
+        f" --children {config.assumption(run.paper, 'children')}"
+        f" --span-bytes {config.assumption(run.paper, 'random_span_bytes')}"
+    )
+
+
+def job_text(run: Run, until: Cell | None = None) -> str:
+    """The job of a run; with `until`, only up to the end of that cell (what decides its result)."""
+    limits = catalogue.controller(run.controller)
+    lines = ["spindle-job 1", f"modules {' '.join(limits.modules)}", f"wait_disk {limits.disk}"]
+    lines += [f"set {path} {value}" for path, value in disk_settings(run, run.cells[0])]
+    for cell in run.cells:
+        lines += [f"cell {cell.id} {cell.seed}", f"exec {workload_command(run, cell)}", "end"]
+        if cell == until:
+            return "\n".join(lines) + "\n"
+    return "\n".join([*lines, "poweroff"]) + "\n"
+
+
+def job_disk(text: str) -> bytes:
+    """The job disk: an empty control area, then the text, NUL-padded."""
+    data = bytes(512 * CONTROL_SECTORS) + text.encode()
+    return data + bytes(-len(data) % JOB_ALIGN_BYTES)
+
+
+def topology_text(run: Run, catalogue_path: str) -> str:
+    """The topology file: the disk under test on its bus, and null units for root and job disk."""
+    limits = catalogue.controller(run.controller)
+    cache = "true" if config.assumption(run.paper, "write_cache") else "false"
+    queue = config.assumption(
+        run.paper, "disk_scheduler_on" if run.cells[0].disk_scheduler else "disk_scheduler_off"
+    )
+    null_units = "".join(
+        f'\n[[unit]]\nname = "{name}"\nnull_latency_ns = {SYSTEM_LATENCY_NS}\n' for name in ("system", "job")
+    )
+    return (
+        f'schema = "spindle-topology/1"\ncatalogue = "{catalogue_path}"\n'
+        f'\n[[bus]]\nname = "bus0"\nentry = "{limits.bus}"\n'
+        f'\n[[unit]]\nname = "disk0"\ndrive = "{run.drive}"\nbus = "bus0"\nmax_tags = {limits.max_tags}\n'
+        f'queue = "{queue}"\nwrite_cache = {cache}\n{null_units}'
+    )
+
+
+def time_limit_s(run: Run) -> int:
+    """Virtual seconds after which a run counts as hung."""
+    setup = config.assumption(run.paper, "limit_setup_s")
+    return setup + len(run.cells) * config.assumption(run.paper, "limit_cell_s")
+
+
+def qemu_command(run: Run, build: str, work: str, kernel_append: str) -> list[str]:
+    """QEMU's command line. `build` and `work` are the build directory and the run's own."""
+    limits = catalogue.controller(run.controller)
+    ns = config.assumption(run.paper, "cpu_ns_per_instruction")
+    shift = ns.bit_length() - 1
+    if ns != 1 << shift:
+        raise ValueError(f"cpu_ns_per_instruction is {ns}; QEMU's clock can count 1, 2, 4, ... ns an instruction")
+
+    def blockdev(node: str, filename: str, unit: str, *options: str) -> list[str]:
+        head = f"driver=spindle,node-name={node},filename={filename},topology={work}/topology.toml,unit={unit}"
+        return ["-blockdev", ",".join([head, *options])]
+
+    def virtio(node: str) -> list[str]:
+        # ioeventfd would hand requests over by a host thread, at the host's time.
+        return ["-device", f"virtio-blk-pci,drive={node},serial={node},ioeventfd=off"]
+
+    cache = "on" if config.assumption(run.paper, "write_cache") else "off"
+    command = [f"{build}/qemu/qemu-system-x86_64", "-L", f"{build}/guest/firmware"]
+    command += ["-machine", "pc", "-cpu", "qemu64", "-accel", "tcg,thread=single"]
+    command += ["-icount", f"shift={shift},sleep=off", "-seed", "1", "-rtc", "clock=vm,base=2000-11-22T00:00:00"]
+    command += ["-m", str(config.assumption(run.paper, "memory_mib"))]
+    command += ["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]
+    command += ["-kernel", f"{build}/guest/vmlinux", "-initrd", f"{build}/guest/initramfs.cpio"]
+    command += ["-append", kernel_append]
+    command += ["-serial", f"file:{work}/console.log", "-serial", f"file:{work}/agent.log"]
+    command += blockdev("root", f"{build}/guest/root.erofs", "system", f"trace={work}/io.trace", "read-only=on")
+    command += virtio("root")
+    command += blockdev("job", f"{work}/job.img", "job", "control=on", f"time-limit-s={time_limit_s(run)}")
+    command += virtio("job")
+    command += blockdev("disk", f"{work}/disk.img", "disk0", f"write-cache={cache}")
+    for device in limits.devices:
+        command += ["-device", device]
+    command += ["-device", limits.disk_device.format(node="disk")]
+    return command
