@@ -74,9 +74,7 @@ def topology_text(run: Run, catalogue_path: str) -> str:
     """The topology file: the disk under test on its bus, and null units for root and job disk."""
     limits = catalogue.controller(run.controller)
     cache = "true" if config.assumption(run.paper, "write_cache") else "false"
-    queue = config.assumption(
-        run.paper, "disk_scheduler_on" if run.cells[0].disk_scheduler else "disk_scheduler_off"
-    )
+    queue = config.assumption(run.paper, "disk_scheduler_on" if run.cells[0].disk_scheduler else "disk_scheduler_off")
     null_units = "".join(
         f'\n[[unit]]\nname = "{name}"\nnull_latency_ns = {SYSTEM_LATENCY_NS}\n' for name in ("system", "job")
     )

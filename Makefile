@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: MIT
+# make report [PROFILE=smoke|quick|full]   everything, from a bare Debian 12 machine to results/<profile>/report.pdf
+# make test                                the whole gate, as in CI
+# make determinism [REBUILD=1]             runs twice, once beside a CPU hog; REBUILD=1: a second build as well
+# make doctor                              what is missing on this machine, and how to get it
+# make bootstrap                           only install what is needed
+# make relock                              move the locks on purpose: Python, guest packages
+# make clean                               drop built things and results (build/cache stays)
+PROFILE ?= quick
+BUILD := $(if $(SPINDLE_BUILD),$(SPINDLE_BUILD),build)
+BIN := $(BUILD)/venv/bin
+SNAKEMAKE := $(BIN)/snakemake --profile config/profiles/$(PROFILE)
+
+.PHONY: help report test determinism doctor bootstrap relock clean
+help:
+	@sed -n 's/^# \(make .*\)/\1/p' Makefile
+
+bootstrap:
+	@envs/bootstrap build tex test
+
+report:
+	@envs/bootstrap build tex
+	@$(BIN)/python -m lab.cell.retry --profile $(PROFILE)
+	@$(SNAKEMAKE) report
+	@echo "results/$(PROFILE)/report.pdf is ready"
+	@$(BIN)/python -m lab.cell.failures --profile $(PROFILE)
+
+test:
+	@envs/bootstrap build tex test
+	@$(BIN)/python tests/gate.py
+
+determinism:
+	@envs/bootstrap build
+	@$(BIN)/snakemake --profile config/profiles/smoke lab
+	@$(BIN)/python -m lab.cell.determinism $(if $(REBUILD),--rebuild)
+
+doctor:
+	@envs/bootstrap --doctor build tex test
+
+relock:
+	@envs/bootstrap build
+	@$(BIN)/pip-compile --quiet --generate-hashes --strip-extras --allow-unsafe --no-emit-index-url --no-emit-find-links \
+		--no-annotate --no-header --upgrade --output-file envs/requirements.lock envs/requirements.in
+	@$(BIN)/python lab/guest/relock.py
+
+clean:
+	rm -rf $(BUILD)/qemu $(BUILD)/disk $(BUILD)/guest $(BUILD)/identity $(BUILD)/logs $(BUILD)/run $(BUILD)/tmp $(BUILD)/venv \
+		results .snakemake

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: MIT
+# Table of contents: what is measured (config/), the stages' rules, and the targets.
+#
+#   snakemake --profile config/profiles/quick             the report of one profile
+#   snakemake --profile config/profiles/quick table5      one table
+from snakemake.exceptions import WorkflowError
+from snakemake.utils import min_version
+
+min_version("9.0")
+
+# Rules call `python -m lab.cell...` and so on: the packages lie beside this file.
+sys.path.insert(0, workflow.basedir)
+
+from lab.cell import cells as lab_cells
+from lab.cell import config as lab_config
+from lab.cell import identity, lock, paths
+from lab.cell.errors import SpindleError
+
+try:
+    if not config:
+        raise SpindleError("no profile: give --profile config/profiles/quick (or smoke, or full)")
+    lab_config.check(config, "config", "Snakemake's config")
+    PROFILE = config["profile"]
+    RUNS = lab_cells.runs(PROFILE)
+    identity.write(PROFILE)
+except SpindleError as error:
+    raise WorkflowError(str(error))
+
+BUILD = str(paths.BUILD)
+PYTHON = sys.executable
+PAPER = "white2001"
+TABLES = ["table1", "table2", "table3", "table4", "table5"]
+
+
+wildcard_constraints:
+    profile="smoke|quick|full",
+    table="table[0-9]+",
+
+
+onstart:
+    try:
+        lock.acquire()
+    except SpindleError as error:
+        raise WorkflowError(str(error))
+
+
+rule all:
+    input:
+        f"results/{PROFILE}/report.pdf",
+        f"results/{PROFILE}/summary.json",
+
+
+rule report:
+    input:
+        f"results/{PROFILE}/report.pdf",
+        f"results/{PROFILE}/summary.json",
+
+
+rule white2001:
+    input:
+        expand(f"results/{PROFILE}/tables/{PAPER}/{{table}}.tex", table=TABLES),
+
+
+for table in TABLES:
+
+    rule:
+        name:
+            table
+        input:
+            f"results/{PROFILE}/tables/{PAPER}/{table}.tex",
+
+
+include: "lab/lab.smk"
+include: "workloads/workloads.smk"
+include: "analysis/analysis.smk"
+include: "paper/paper.smk"

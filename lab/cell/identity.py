@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: MIT
+"""What a result depends on: hashes of sources, locks and catalogue entries, never of built files.
+
+Each input has a small file build/identity/<input>.json, rewritten only when its content changes, so that
+Snakemake re-runs what a change touches and nothing else. The host's compilers are not part of it: model and
+driver compute in integers, and `make determinism` checks that a rebuild gives the same bytes.
+"""
+
+import hashlib
+import json
+import os
+from functools import cache
+from pathlib import Path
+
+from lab.cell import catalogue, cells, config, job
+from lab.cell.errors import EnvironmentMissing
+from lab.cell.paths import ROOT, build
+
+SOURCES = {
+    "qemu": ("lab/qemu", "envs/qemu.lock"),
+    "model": ("lab/disk",),
+    "guest": ("lab/guest", "envs/guest.lock", "envs/guest-packages.txt", "workloads/rawio", "workloads/fio"),
+    "rawio": ("workloads/rawio",),
+    # The code that reads what a run reports; what it asks of the run stands in the job and the command.
+    "reader": ("lab/cell/run.py", "lab/cell/agent.py", "lab/cell/trace.py"),
+}
+IGNORED_FOLDERS = {"tests", "benches", "examples", "catalogue", "__pycache__", "target", "testdata"}
+IGNORED_SUFFIXES = {".md", ".smk", ".pyc"}
+
+
+def source_files(roots: tuple[str, ...]) -> list[Path]:
+    """Files below these roots that decide what is built, in a stable order. A root that does not exist has none."""
+    found = []
+    for root in roots:
+        path = ROOT / root
+        if path.is_file():
+            found.append(path)
+        for folder, folders, files in os.walk(path):
+            folders[:] = [name for name in folders if name not in IGNORED_FOLDERS and not name.startswith(".")]
+            found += [Path(folder) / name for name in files if not name.startswith(".")]
+    return sorted(path for path in found if path.suffix not in IGNORED_SUFFIXES)
+
+
+@cache
+def file_sha256(path: Path) -> str:
+    """SHA-256 of a file."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def hashes(paths: list[Path]) -> dict[str, str]:
+    """SHA-256 of each file by its path from the root."""
+    return {str(path.relative_to(ROOT)): file_sha256(path) for path in paths}
+
+
+def digest(data) -> str:
+    """SHA-256 of data in its one JSON form."""
+    return hashlib.sha256(json.dumps(data, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def kernel_append() -> str:
+    """The guest kernel's command line: lab/guest/cmdline, its comment lines left out."""
+    path = ROOT / "lab" / "guest" / "cmdline"
+    lines = config.read_text(path, "the kernel's command line").splitlines()
+    return " ".join(line.strip() for line in lines if line.strip() and not line.startswith("#"))
+
+
+def sources(name: str) -> str:
+    """Hash of one entry of SOURCES."""
+    return digest(hashes(source_files(SOURCES[name])))
+
+
+def drive(name: str) -> str:
+    """Hash of a drive's catalogue entry."""
+    return digest(hashes([catalogue.entry_path("drives", name)]))
+
+
+def controller(name: str) -> str:
+    """Hash of the catalogue entries of a controller and its bus."""
+    bus = catalogue.controller(name).bus
+    return digest(hashes([catalogue.entry_path("controllers", name), catalogue.entry_path("buses", bus)]))
+
+
+def run_texts(run: cells.Run, until: cells.Cell | None = None) -> dict:
+    """What a run is asked to do, with placeholders for paths; with `until`, up to the end of that cell.
+
+    The time limit counts with the whole run only: it grows with the number of cells and changes no result.
+    """
+    command = job.qemu_command(run, "BUILD", "WORK", kernel_append())
+    if until is not None:
+        command = [item.replace(f",time-limit-s={job.time_limit_s(run)}", "") for item in command]
+    return {"command": command, "topology": job.topology_text(run, "CATALOGUE"), "job": job.job_text(run, until)}
+
+
+def cell(run: cells.Run, one: cells.Cell) -> str:
+    """Hash of what leads to one cell of a run."""
+    return digest({"texts": run_texts(run, one), "reader": sources("reader")})
+
+
+def guest_built() -> dict:
+    """lock and moved packages of the guest image that is built, from its manifest."""
+    path = build() / "guest" / "manifest.json"
+    try:
+        manifest = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise EnvironmentMissing(f"{path}: the guest image is not built; run `make report`") from None
+    return {"guest": manifest["lock"], "moved": manifest["moved"]}
+
+
+def of_cell(run: cells.Run, one: cells.Cell) -> dict[str, str]:
+    """The `identity` of a cell's result."""
+    return {
+        "qemu": sources("qemu"),
+        "model": sources("model"),
+        "drive": drive(run.drive),
+        "controller": controller(run.controller),
+        "guest": digest({"sources": sources("guest"), "moved": guest_built()["moved"]}),
+        "workload": sources(one.workload),
+        "cell": cell(run, one),
+    }
+
+
+def files(profile: str) -> dict[str, object]:
+    """Name and content of every identity file that a profile needs."""
+    found: dict[str, object] = {}
+    for name in ("qemu", "model", "guest", "rawio", "reader"):
+        found[name] = hashes(source_files(SOURCES[name]))
+    runs = cells.runs(profile)
+    for name in sorted({run.drive for run in runs.values()} | set(catalogue.names("drives"))):
+        found[f"drive-{name}"] = hashes([catalogue.entry_path("drives", name)])
+    for name in sorted({run.controller for run in runs.values()}):
+        found[f"controller-{name}"] = {"sha256": controller(name)}
+    for run in runs.values():
+        found[f"run-{profile}-{run.id}"] = run_texts(run)
+    return found
+
+
+def path(name: str) -> Path:
+    """Identity file of one input."""
+    return build() / "identity" / f"{name}.json"
+
+
+def write(profile: str) -> None:
+    """Bring the identity files up to date, touching only those whose content changes."""
+    (build() / "identity").mkdir(parents=True, exist_ok=True)
+    for name, content in files(profile).items():
+        target = path(name)
+        text = json.dumps(content, indent=1, sort_keys=True) + "\n"
+        if target.is_file() and target.read_text(encoding="utf-8") == text:
+            continue
+        partial = target.with_name(f".{target.name}.{os.getpid()}")
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(target)

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: MIT
+"""Before a report: drop what has to run again, and what killed reports left.
+
+    python -m lab.cell.retry --profile quick
+
+Dropped are failed cells, and cells that ran on a guest image with other packages than the one that is built.
+"""
+
+import argparse
+import json
+import shutil
+import sys
+from pathlib import Path
+
+from lab.cell import config, identity, lock, paths
+from lab.cell.errors import SpindleError
+
+
+def current_lock() -> dict | None:
+    """lock and moved packages of the built guest; None if none is built yet."""
+    return identity.guest_built() if (paths.build() / "guest" / "manifest.json").exists() else None
+
+
+def why_drop(folder: Path, guest: dict | None) -> str | None:
+    """Why a cell has to run again; None if its result stands."""
+    try:
+        result = json.loads((folder / "result.json").read_text(encoding="utf-8"))
+        if result["status"] != "ok":
+            return result["reason"]
+        if guest is not None and result["lock"]["moved"] != guest["moved"]:
+            return "it ran on a guest image with other packages"
+    except (OSError, ValueError, KeyError, TypeError):
+        return "its result is not readable"
+    return None
+
+
+def sweep(results: Path, guest: dict | None) -> list[tuple[str, str]]:
+    """Drop the cells below `results`/cells that have to run again; returns their ids and why."""
+    dropped = []
+    for folder in sorted((results / "cells").glob("*")):
+        # A leading dot marks a result that was being put in place when its report was killed.
+        reason = "" if folder.name.startswith(".") else why_drop(folder, guest)
+        if reason is None:
+            continue
+        shutil.rmtree(folder)
+        if reason:
+            dropped.append((folder.name, reason))
+    return dropped
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Command line."""
+    parser = argparse.ArgumentParser(prog="lab.cell.retry", description=__doc__.splitlines()[0])
+    parser.add_argument("--profile", required=True, help="smoke, quick or full")
+    options = parser.parse_args(argv)
+    try:
+        config.plan(options.profile)
+        lock.acquire()
+        shutil.rmtree(paths.build() / "run", ignore_errors=True)
+        for name, reason in sweep(paths.ROOT / "results" / options.profile, current_lock()):
+            print(f"again: {name}: {reason}", file=sys.stderr)
+    except SpindleError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,482 @@
+# SPDX-License-Identifier: MIT
+"""One run: boot the guest once, serve its cells, leave their results.
+
+    python -m lab.cell.run --profile quick --run scsi-virtio.ultrastar-36zx.t32.both
+
+A cell's result is there whole or not at all. A cell that failed is a result too, with its reason; the command
+then still exits with 0. It exits with 1, and leaves no result, when the machine lacks something.
+"""
+
+import argparse
+import ctypes
+import errno
+import json
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import zstandard
+
+from lab.cell import agent, cells, config, identity, job, lock, paths, trace
+from lab.cell.errors import EnvironmentMissing, SpindleError
+
+PR_SET_PDEATHSIG = 1
+POLL_S = 0.05
+STALL_S = 600
+"""Host seconds without a byte from the guest or the disk after which QEMU counts as hung. Virtual time has its own
+limit, which is far sooner reached; this one is for a QEMU whose clock stands still."""
+PANIC_GRACE_S = 2
+TIME_LIMIT_STATUS = 70
+ZSTD_LEVEL = 10
+MARGIN_BYTES = 64 << 20
+STDERR_TAIL_LINES = 5
+
+
+@dataclass
+class Timing:
+    """Host seconds of a run's parts."""
+
+    boot_s: float = 0.0
+    cells_s: dict[str, float] = field(default_factory=dict)
+    shutdown_s: float = 0.0
+    total_s: float = 0.0
+
+
+@dataclass
+class Outcome:
+    """What came out of one QEMU process."""
+
+    results: dict[str, dict]
+    """result.json of each cell, by id."""
+    traces: dict[str, str]
+    """I/O trace of each cell, by id."""
+    console: str
+    command: str
+    """Shell line with BUILD, WORK and CATALOGUE in place of this machine's paths."""
+    timing: Timing
+
+
+def drive_bytes(build: Path, drive: str) -> int:
+    """Size of a drive, as the model reports it."""
+    path = build / "disk" / "show" / f"{drive}.json"
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))["sectors"] * trace.SECTOR_BYTES
+    except FileNotFoundError:
+        raise EnvironmentMissing(f"{path}: the drive's geometry is missing; run `make report`") from None
+
+
+def require_built(build: Path) -> None:
+    """Refuse to start without the built things."""
+    needed = ("qemu/qemu-system-x86_64", "guest/vmlinux", "guest/initramfs.cpio", "guest/root.erofs", "guest/firmware")
+    for name in needed:
+        if not (build / name).exists():
+            raise EnvironmentMissing(f"{build / name}: missing; run `make report`, which builds it")
+
+
+def require_space(folder: Path, needed_bytes: int) -> None:
+    """Refuse to start a run that would fill the disk."""
+    free = shutil.disk_usage(folder).free
+    if free < needed_bytes:
+        raise EnvironmentMissing(
+            f"{folder}: the disk is full: {needed_bytes >> 20} MiB are needed, {free >> 20} MiB are free; "
+            "make room and give the same command again"
+        )
+
+
+def space_needed(run: cells.Run) -> int:
+    """Bytes a run may write: the data of its writing cells, traces, logs."""
+    writes = sum(cell.op == "write" for cell in run.cells)
+    return MARGIN_BYTES + writes * config.assumption(run.paper, "transfer_bytes")
+
+
+def prepare(run: cells.Run, build: Path, work: Path) -> None:
+    """Data disk, job disk and topology of a run."""
+    with open(work / "disk.img", "wb") as disk:
+        disk.truncate(drive_bytes(build, run.drive))
+    (work / "job.img").write_bytes(job.job_disk(job.job_text(run)))
+    catalogue = str(paths.ROOT / "lab" / "disk" / "catalogue")
+    (work / "topology.toml").write_text(job.topology_text(run, catalogue), encoding="utf-8")
+
+
+def _die_with_parent(parent: int):
+    libc = ctypes.CDLL(None, use_errno=True)
+
+    def child() -> None:
+        libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:
+            os._exit(1)
+
+    return child
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
+
+
+class Supervisor:
+    """Watches one QEMU: notes when the agent's lines appear, and ends it when it panics or stands still."""
+
+    def __init__(self, work: Path, total_cells: int, say) -> None:
+        self.work = work
+        self.total_cells = total_cells
+        self.say = say
+        self.timing = Timing()
+        self.began = time.monotonic()
+        self.killed_because: str | None = None
+        self._sizes: tuple[int, ...] = ()
+        self._agent_offset = 0
+        self._cell: tuple[str, float] | None = None
+        self._last_event = self.began
+
+    def _sizes_now(self) -> tuple[int, ...]:
+        files = (self.work / name for name in ("agent.log", "console.log", "io.trace", "stderr.log"))
+        return tuple(path.stat().st_size if path.exists() else 0 for path in files)
+
+    def _read_agent(self, now: float) -> None:
+        path = self.work / "agent.log"
+        if not path.exists():
+            return
+        with open(path, "rb") as log:
+            log.seek(self._agent_offset)
+            data = log.read()
+        whole = data[: data.rfind(b"\n") + 1]
+        self._agent_offset += len(whole)
+        for line in whole.decode(errors="replace").splitlines():
+            words = line.split(" ")
+            if len(words) < 4 or words[0] != "@spindle":
+                continue
+            if words[3] == "cell":
+                if not self.timing.cells_s:
+                    self.timing.boot_s = round(now - self.began, 3)
+                self._cell = (words[4], now)
+            elif words[3] == "end" and self._cell:
+                name, start = self._cell
+                self.timing.cells_s[name] = round(now - start, 3)
+                done = len(self.timing.cells_s)
+                left = (now - self.began) / done * (self.total_cells - done)
+                self.say(f"cell {done} of {self.total_cells}, about {left:.0f} s left")
+            self._last_event = now
+
+    def watch(self, process: subprocess.Popen, stall_s: float) -> int:
+        """Wait for QEMU to end; returns its exit status, negative for a signal."""
+        grown_at = self.began
+        panic_at = None
+        while True:
+            status = process.poll()
+            now = time.monotonic()
+            sizes = self._sizes_now()
+            if sizes != self._sizes:
+                if sizes[1:2] != self._sizes[1:2] and panic_line(_text(self.work / "console.log")):
+                    panic_at = panic_at or now
+                self._sizes, grown_at = sizes, now
+                self._read_agent(now)
+            if status is not None:
+                self.timing.total_s = round(now - self.began, 3)
+                self.timing.shutdown_s = round(now - self._last_event, 3)
+                return status
+            if panic_at is not None and now - panic_at > PANIC_GRACE_S:
+                process.kill()
+                panic_at = None
+            if now - grown_at > stall_s:
+                self.killed_because = f"no sign of life from the guest or its disks for {stall_s:.0f} s of host time"
+                process.kill()
+                grown_at = now
+            time.sleep(POLL_S)
+
+
+def panic_line(console: str) -> str | None:
+    """The kernel's own words, if it panicked."""
+    for line in console.splitlines():
+        if "Kernel panic" in line:
+            return line[line.index("Kernel panic") :].strip()
+    return None
+
+
+def run_problem(status: int, killed_because: str | None, console: str, stderr: str, report: agent.Report) -> str | None:
+    """Why the run as a whole went wrong, in one line; None if it did not."""
+    panic = panic_line(console)
+    if panic:
+        return f"the guest's kernel panicked: {panic!r}; see console.log"
+    tail = "; ".join(stderr.strip().splitlines()[-STDERR_TAIL_LINES:])
+    if killed_because:
+        return f"QEMU hung: {killed_because}; see console.log"
+    if status == TIME_LIMIT_STATUS:
+        return f"the guest hung: the limit of virtual time was reached ({tail or 'no message'}); see console.log"
+    if status < 0:
+        return f"QEMU was ended by {signal.Signals(-status).name}: {tail or 'no message'}"
+    if status > 0:
+        return f"QEMU exited with status {status}: {tail or 'no message'}"
+    if report.problem:
+        return report.problem
+    if not report.done:
+        return "the guest stopped before its job was done; see console.log"
+    return None
+
+
+def metrics_of(cell: cells.Cell, said: agent.CellReport, lines: str) -> dict:
+    """Metrics of a cell that ran. Raises ValueError with the reason if its numbers cannot be trusted."""
+    needed = ("elapsed_ns", "bytes", "requests", "children", "concurrent_max")
+    missing = [name for name in needed if said.metrics.get(name, 0) <= 0]
+    if missing:
+        raise ValueError(f"the workload did not report {', '.join(missing)}")
+    values = said.metrics
+    summary = trace.summarize(trace.parse(lines))
+    if summary is None:
+        raise ValueError("the disk saw no request")
+    moved = summary.read_bytes if cell.op == "read" else summary.write_bytes
+    if moved != values["bytes"]:
+        raise ValueError(f"the workload moved {values['bytes']} bytes, but the disk saw {moved}")
+    if values["concurrent_max"] < cell.depth:
+        raise ValueError(
+            f"the workload had {values['concurrent_max']} requests at once, the disk can take {cell.depth}"
+        )
+    if summary.queue_depth_max != cell.depth:
+        relation = "never more than" if summary.queue_depth_max < cell.depth else "as many as"
+        raise ValueError(
+            f"tags {cell.tags}: the disk saw {relation} {summary.queue_depth_max} commands at once, "
+            f"but its queue was to hold {cell.depth}"
+        )
+    return {
+        "rate_mb_s": round(values["bytes"] * 1000 / values["elapsed_ns"], 6),
+        "elapsed_ns": values["elapsed_ns"],
+        "bytes": values["bytes"],
+        "requests": values["requests"],
+        "queue_depth_mean": summary.queue_depth_mean,
+        "queue_depth_max": summary.queue_depth_max,
+        "drain_ns": summary.drain_ns,
+        "read_hits": summary.read_hits,
+        "flushes": summary.flushes,
+    }
+
+
+def judge(
+    run: cells.Run, report: agent.Report, traces: dict[str, str], problem: str | None
+) -> dict[str, tuple[dict | None, str | None]]:
+    """Metrics or reason of failure of each cell."""
+    verdicts: dict[str, tuple[dict | None, str | None]] = {}
+    for cell in run.cells:
+        said = report.cells.get(cell.id)
+        if said is None or not said.ended:
+            reason = (said.problem if said else None) or problem or "the agent's report does not mention the cell's end"
+            verdicts[cell.id] = (None, reason)
+            continue
+        if said.problem or said.exit_status != 0:
+            words = said.errors[-1] if said.errors else "no message"
+            reason = said.problem or f"the workload exited with status {said.exit_status}: {words}"
+            verdicts[cell.id] = (None, reason)
+            continue
+        try:
+            verdicts[cell.id] = (metrics_of(cell, said, traces.get(cell.id, "")), None)
+        except ValueError as error:
+            verdicts[cell.id] = (None, str(error))
+    last = run.cells[-1].id
+    if problem and verdicts[last][1] is None:
+        # The end of the report is missing: what came last may be, too.
+        verdicts[last] = (None, problem)
+    return verdicts
+
+
+def result_of(run: cells.Run, cell: cells.Cell, metrics: dict | None, reason: str | None) -> dict:
+    """result.json of a cell, checked against its schema."""
+    result = {
+        "schema": "spindle-result/1",
+        "id": cell.id,
+        "run": run.id,
+        "status": "ok" if reason is None else "failed",
+        "reason": reason,
+        "cell": {
+            "guest": "linux",
+            "controller": cell.controller,
+            "drive": cell.drive,
+            "tags": cell.tags,
+            "host_scheduler": cell.host_scheduler,
+            "disk_scheduler": cell.disk_scheduler,
+            "file_system": cell.file_system,
+            "workload": cell.workload,
+            "parameters": cell.parameters,
+            "scale": cell.scale,
+            "seed": cell.seed,
+        },
+        "clock": {
+            "kind": "virtual",
+            "ns_per_instruction": config.assumption(run.paper, "cpu_ns_per_instruction"),
+        },
+        "metrics": metrics,
+        "identity": identity.of_cell(run, cell),
+        "lock": identity.guest_built(),
+    }
+    config.check(result, "result", f"result of {cell.id}")
+    return result
+
+
+def execute(run: cells.Run, build: Path, work: Path, say, stall_s: float = STALL_S) -> Outcome:
+    """Serve a run with the things built in `build`, in the empty folder `work`. Writes nowhere else."""
+    require_built(build)
+    require_space(work, space_needed(run))
+    prepare(run, build, work)
+    append = identity.kernel_append()
+    command = job.qemu_command(run, str(build), str(work), append)
+    supervisor = Supervisor(work, len(run.cells), say)
+    with open(work / "stderr.log", "wb") as stderr:
+        process = subprocess.Popen(
+            command,
+            cwd=work,
+            stdin=subprocess.DEVNULL,
+            stdout=stderr,
+            stderr=stderr,
+            preexec_fn=_die_with_parent(os.getpid()),
+        )
+    try:
+        status = supervisor.watch(process, stall_s)
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+    console, stderr_text = _text(work / "console.log"), _text(work / "stderr.log")
+    report = agent.parse(_text(work / "agent.log"))
+    problem = run_problem(status, supervisor.killed_because, console, stderr_text, report)
+    if problem:
+        # A disk that filled up meanwhile looks like many other things: name it first.
+        require_space(work, MARGIN_BYTES // 4)
+        for line in [*console.splitlines()[-10:], *stderr_text.splitlines()[-STDERR_TAIL_LINES:]]:
+            say(f"| {line}")
+    try:
+        traces = trace.split(_text(work / "io.trace"))
+    except trace.TraceError as error:
+        traces, problem = {}, problem or str(error)
+    verdicts = judge(run, report, traces, problem)
+    return Outcome(
+        results={cell.id: result_of(run, cell, *verdicts[cell.id]) for cell in run.cells},
+        traces={cell.id: traces.get(cell.id, trace.HEADER + "\n") for cell in run.cells},
+        console=console,
+        command=shlex.join(job.qemu_command(run, "build", "work", append)) + "\n",
+        timing=supervisor.timing,
+    )
+
+
+def result_text(result: dict) -> str:
+    """The one form of result.json."""
+    return json.dumps(result, indent=1) + "\n"
+
+
+def compress(lines: str) -> bytes:
+    """The one form of io.trace."""
+    return zstandard.ZstdCompressor(level=ZSTD_LEVEL, write_checksum=True).compress(lines.encode())
+
+
+def write_cell(folder: Path, result: dict, lines: str, console: str, command: str) -> None:
+    """Put a cell's result in place, whole."""
+    partial = folder.with_name(f".{folder.name}.new")
+    old = folder.with_name(f".{folder.name}.old")
+    for leftover in (partial, old):
+        shutil.rmtree(leftover, ignore_errors=True)
+    partial.mkdir(parents=True)
+    (partial / "io.trace").write_bytes(compress(lines))
+    (partial / "console.log").write_text(console, encoding="utf-8")
+    (partial / "command").write_text(command, encoding="utf-8")
+    (partial / "result.json").write_text(result_text(result), encoding="utf-8")
+    if folder.exists():
+        folder.rename(old)
+    partial.rename(folder)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def write_timing(path: Path, run: cells.Run, timing: Timing) -> None:
+    """Host seconds of a run, for the lab page's note on cost only."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    data = {
+        "schema": "spindle-timing/1",
+        "run": run.id,
+        "boot_s": timing.boot_s,
+        "cells_s": timing.cells_s,
+        "shutdown_s": timing.shutdown_s,
+        "total_s": timing.total_s,
+    }
+    partial = path.with_name(f".{path.name}.new")
+    partial.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+    partial.replace(path)
+
+
+def time_left(profile: str) -> str:
+    """A guess at what the profile still needs, from the runs that are done."""
+    runs = cells.runs(profile)
+    open_runs = [
+        run
+        for run in runs.values()
+        if not all((paths.ROOT / paths.result_path(profile, cell.id)).exists() for cell in run.cells)
+    ]
+    seconds = [
+        json.loads(path.read_text(encoding="utf-8"))["total_s"]
+        for path in (paths.ROOT / "results" / profile / "runs").glob("*.timing.json")
+    ]
+    if not open_runs or not seconds:
+        return f"{len(runs) - len(open_runs)} of {len(runs)} runs are there"
+    left = sum(seconds) / len(seconds) * len(open_runs) / (os.cpu_count() or 1)
+    return f"{len(runs) - len(open_runs)} of {len(runs)} runs are there, about {max(1, round(left / 60))} min left"
+
+
+def serve(profile: str, run_id: str) -> None:
+    """Run and leave results; raises SpindleError when the machine lacks something."""
+    run = cells.run(profile, run_id)
+    log_path = paths.ROOT / "results" / profile / "logs" / f"{run_id}.log"
+    log_path.parent.mkdir(parents=True, exist_ok=True)
+    scratch = paths.build() / "run"
+    scratch.mkdir(parents=True, exist_ok=True)
+    require_space(log_path.parent, space_needed(run))
+    with open(log_path, "w", encoding="utf-8") as log, tempfile.TemporaryDirectory(dir=scratch) as folder:
+
+        def say(line: str) -> None:
+            print(line, file=log, flush=True)
+
+        outcome = execute(run, paths.build(), Path(folder), say)
+        for cell in run.cells:
+            result = outcome.results[cell.id]
+            write_cell(
+                paths.ROOT / paths.cell_dir(profile, cell.id),
+                result,
+                outcome.traces[cell.id],
+                outcome.console,
+                outcome.command,
+            )
+            if result["status"] == "failed":
+                say(f"{cell.id}: FAILED: {result['reason']}")
+        write_timing(paths.ROOT / paths.timing_path(profile, run_id), run, outcome.timing)
+    failed = sum(result["status"] == "failed" for result in outcome.results.values())
+    verdict = f"{failed} of {len(run.cells)} cells FAILED, see {config.show(log_path)}; " if failed else ""
+    print(f"{run_id}: {verdict}{outcome.timing.total_s:.0f} s; {time_left(profile)}", file=sys.stderr, flush=True)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Command line."""
+    parser = argparse.ArgumentParser(prog="lab.cell.run", description=__doc__.splitlines()[0])
+    parser.add_argument("--profile", required=True, help="smoke, quick or full")
+    parser.add_argument("--run", required=True, help="run id: <controller>.<drive>.t<tags>.<scheduler>")
+    options = parser.parse_args(argv)
+    # As an exception it unwinds: QEMU is ended and the scratch folder removed.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    try:
+        lock.join()
+        serve(options.profile, options.run)
+    except SpindleError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        print(
+            f"error: {error.filename or paths.build()}: the disk is full; make room and give the same command again",
+            file=sys.stderr,
+        )
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
