@@ -96,9 +96,9 @@ def cell(run: cells.Run, one: cells.Cell) -> str:
     return digest({"texts": run_texts(run, one), "reader": sources("reader")})
 
 
-def guest_built() -> dict:
-    """lock and moved packages of the guest image that is built, from its manifest."""
-    path = build() / "guest" / "manifest.json"
+def guest_built(built: Path) -> dict:
+    """lock and moved packages of the guest image in a build directory, from its manifest."""
+    path = built / "guest" / "manifest.json"
     try:
         manifest = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -106,14 +106,14 @@ def guest_built() -> dict:
     return {"guest": manifest["lock"], "moved": manifest["moved"]}
 
 
-def of_cell(run: cells.Run, one: cells.Cell) -> dict[str, str]:
-    """The `identity` of a cell's result."""
+def of_cell(run: cells.Run, one: cells.Cell, moved: list[str]) -> dict[str, str]:
+    """The `identity` of a cell's result; `moved` as the guest's manifest has it."""
     return {
         "qemu": sources("qemu"),
         "model": sources("model"),
         "drive": drive(run.drive),
         "controller": controller(run.controller),
-        "guest": digest({"sources": sources("guest"), "moved": guest_built()["moved"]}),
+        "guest": digest({"sources": sources("guest"), "moved": moved}),
         "workload": sources(one.workload),
         "cell": cell(run, one),
     }

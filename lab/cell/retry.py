@@ -18,7 +18,7 @@ from lab.cell.errors import SpindleError
 
 def current_lock() -> dict | None:
     """lock and moved packages of the built guest; None if none is built yet."""
-    return identity.guest_built() if (paths.build() / "guest" / "manifest.json").exists() else None
+    return identity.guest_built(paths.build()) if (paths.build() / "guest" / "manifest.json").exists() else None
 
 
 def why_drop(folder: Path, guest: dict | None) -> str | None:

@@ -105,7 +105,8 @@ def prepare(run: cells.Run, build: Path, work: Path) -> None:
     (work / "topology.toml").write_text(job.topology_text(run, catalogue), encoding="utf-8")
 
 
-def _die_with_parent(parent: int):
+def die_with_parent(parent: int):
+    """For subprocess's preexec_fn: the child is killed when the process that started it ends, however it ends."""
     libc = ctypes.CDLL(None, use_errno=True)
 
     def child() -> None:
@@ -283,8 +284,8 @@ def judge(
     return verdicts
 
 
-def result_of(run: cells.Run, cell: cells.Cell, metrics: dict | None, reason: str | None) -> dict:
-    """result.json of a cell, checked against its schema."""
+def result_of(run: cells.Run, cell: cells.Cell, guest: dict, metrics: dict | None, reason: str | None) -> dict:
+    """result.json of a cell, checked against its schema. `guest` is the lock of the image it ran on."""
     result = {
         "schema": "spindle-result/1",
         "id": cell.id,
@@ -309,8 +310,8 @@ def result_of(run: cells.Run, cell: cells.Cell, metrics: dict | None, reason: st
             "ns_per_instruction": config.assumption(run.paper, "cpu_ns_per_instruction"),
         },
         "metrics": metrics,
-        "identity": identity.of_cell(run, cell),
-        "lock": identity.guest_built(),
+        "identity": identity.of_cell(run, cell, guest["moved"]),
+        "lock": guest,
     }
     config.check(result, "result", f"result of {cell.id}")
     return result
@@ -319,6 +320,7 @@ def result_of(run: cells.Run, cell: cells.Cell, metrics: dict | None, reason: st
 def execute(run: cells.Run, build: Path, work: Path, say, stall_s: float = STALL_S) -> Outcome:
     """Serve a run with the things built in `build`, in the empty folder `work`. Writes nowhere else."""
     require_built(build)
+    guest = identity.guest_built(build)
     require_space(work, space_needed(run))
     prepare(run, build, work)
     append = identity.kernel_append()
@@ -331,7 +333,7 @@ def execute(run: cells.Run, build: Path, work: Path, say, stall_s: float = STALL
             stdin=subprocess.DEVNULL,
             stdout=stderr,
             stderr=stderr,
-            preexec_fn=_die_with_parent(os.getpid()),
+            preexec_fn=die_with_parent(os.getpid()),
         )
     try:
         status = supervisor.watch(process, stall_s)
@@ -353,7 +355,7 @@ def execute(run: cells.Run, build: Path, work: Path, say, stall_s: float = STALL
         traces, problem = {}, problem or str(error)
     verdicts = judge(run, report, traces, problem)
     return Outcome(
-        results={cell.id: result_of(run, cell, *verdicts[cell.id]) for cell in run.cells},
+        results={cell.id: result_of(run, cell, guest, *verdicts[cell.id]) for cell in run.cells},
         traces={cell.id: traces.get(cell.id, trace.HEADER + "\n") for cell in run.cells},
         console=console,
         command=shlex.join(job.qemu_command(run, "build", "work", append)) + "\n",

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: MIT
+"""A catalogue of fixtures, a folder for results, and a QEMU that only pretends."""
+
+import os
+import stat
+import sys
+from pathlib import Path
+
+import pytest
+
+from lab.cell import catalogue, cells, identity, paths
+
+HERE = Path(__file__).parent
+
+CONTROLLERS = {
+    "ide-piix": ("ata-100", 1, "", "ide-hd,drive={node},bus=ide.0", "ata_piix"),
+    "ide-ahci": ("ata-100", 32, "ich9-ahci,id=ahci", "ide-hd,drive={node},bus=ahci.0", "ahci"),
+    "scsi-virtio": ("ultra2-scsi", 128, "virtio-scsi-pci,id=scsi", "scsi-hd,drive={node}", "virtio_scsi"),
+    "scsi-megasas": ("ultra2-scsi", 128, "megasas,id=scsi", "scsi-hd,drive={node}", "megaraid_sas"),
+}
+
+
+def forget() -> None:
+    """Drop what is cached of catalogue and sheets."""
+    for cached in (catalogue.controller, cells.sheet, cells.cells, cells.runs, identity.file_sha256):
+        cached.cache_clear()
+
+
+@pytest.fixture
+def lab(tmp_path, monkeypatch):
+    """A lab without a real program in it; returns its build directory."""
+    shelves = tmp_path / "catalogue"
+    for kind in ("drives", "buses", "controllers"):
+        (shelves / kind).mkdir(parents=True)
+    for name in ("deskstar-75gxp", "ultrastar-36zx"):
+        (shelves / "drives" / f"{name}.toml").write_text(f'name = "{name}"\n')
+    for name in ("ata-100", "ultra2-scsi"):
+        (shelves / "buses" / f"{name}.toml").write_text(f'name = "{name}"\n')
+    for name, (bus, tags, device, disk, module) in CONTROLLERS.items():
+        (shelves / "controllers" / f"{name}.toml").write_text(
+            f'bus = "{bus}"\nmax_tags = {tags}\n[qemu]\ndevice = "{device}"\ndisk_device = "{disk}"\n'
+            f'[guest]\nmodules = ["{module}", "sd_mod"]\ndisk = "sda"\n'
+        )
+    build = tmp_path / "build"
+    (build / "qemu").mkdir(parents=True)
+    (build / "guest" / "firmware").mkdir(parents=True)
+    (build / "disk" / "show").mkdir(parents=True)
+    for name in ("vmlinux", "initramfs.cpio", "root.erofs"):
+        (build / "guest" / name).touch()
+    (build / "guest" / "manifest.json").write_text(
+        f'{{"schema": "spindle-guest/1", "lock": "{"0" * 64}", "moved": [], "files": {{}}}}'
+    )
+    for name in ("deskstar-75gxp", "ultrastar-36zx"):
+        (build / "disk" / "show" / f"{name}.json").write_text('{"sectors": 1000000}')
+    qemu = build / "qemu" / "qemu-system-x86_64"
+    qemu.write_text(f'#!/bin/sh\nexec {sys.executable} {HERE / "fake_qemu.py"} {build / "mode"} "$@"\n')
+    qemu.chmod(qemu.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setattr(catalogue, "CATALOGUE", shelves)
+    monkeypatch.setattr(identity, "ROOT", Path(os.path.commonpath([tmp_path, paths.ROOT])))
+    monkeypatch.setattr(identity, "kernel_append", lambda: "console=ttyS0")
+    monkeypatch.setattr(paths, "ROOT", tmp_path)
+    monkeypatch.setattr(paths, "BUILD", build)
+    forget()
+    yield build
+    forget()

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: MIT
+"""Pretends to be QEMU with a guest in it: reads the job disk, writes plausible logs and a trace.
+
+The first argument is a file with the way it goes wrong: nothing, or one of the words below.
+"""
+
+import os
+import re
+import sys
+import time
+from pathlib import Path
+
+from lab.cell.agent import cksum
+from lab.cell.trace import HEADER
+
+REQUESTS = 1280
+NS = 1_000_000
+
+
+def main() -> int:
+    mode_file, *arguments = sys.argv[1:]
+    mode = Path(mode_file).read_text().strip() if Path(mode_file).exists() else ""
+    text = " ".join(arguments)
+    work = Path(re.search(r"file:(\S+)/console.log", text)[1])
+    job = (work / "job.img").read_bytes()[4096:].rstrip(b"\0").decode().splitlines()
+    # Closed by the end of the process, however it ends: that is what the tests are about.
+    console = open(work / "console.log", "w", buffering=1)  # noqa: SIM115
+    agent = open(work / "agent.log", "w", buffering=1)  # noqa: SIM115
+    trace = open(work / "io.trace", "w", buffering=1)  # noqa: SIM115
+    trace.write(HEADER + "\n")
+    number = 0
+    depth = 1
+    op = "read"
+
+    def tell(payload: str) -> None:
+        nonlocal number
+        number += 1
+        agent.write(f"@spindle {number} {cksum(payload.encode())} {payload}\n")
+
+    console.write("Linux version 6.1\n")
+    if mode == "bad-option":
+        print("qemu-system-x86_64: -blockdev driver=spindle: unknown unit 'disk9'", file=sys.stderr)
+        return 1
+    if mode == "stand-still":
+        (work.parent / "fake.pid").write_text(str(os.getpid()))
+        time.sleep(600)
+    if mode == "panic":
+        console.write("[    1.5] Kernel panic - not syncing: VFS: Unable to mount root fs\n")
+        time.sleep(600)
+    tell("hello 1 6.1.0")
+    now = 5_000_000_000
+    cell = ""
+    for line in job:
+        word, _, rest = line.partition(" ")
+        if word == "set" and rest.split()[0].endswith("queue_depth"):
+            depth = int(rest.split()[1])
+        elif word == "cell":
+            cell = rest.split()[0]
+            tell(f"cell {cell}")
+            trace.write(f"# cell {cell} seed {rest.split()[1]} now_ns {now} start_delay_ns 0\n")
+            if mode == "hang" and "random" in cell:
+                print("spindle: the limit of 840 virtual seconds was reached", file=sys.stderr)
+                return 70
+            if mode == "crash" and "random" in cell:
+                os.abort()
+        elif word == "exec":
+            op = re.search(r"--op (\w+)", rest)[1]
+            seen = depth - 1 if mode == "shallow" else depth
+            for index in range(REQUESTS):
+                begin = now + max(0, index - seen + 1) * NS
+                end = now + (index + 1) * NS
+                at = min(index + 1, seen)
+                trace.write(
+                    f"disk0 {'R' if op == 'read' else 'W'} {index * 16} 16 {index % seen} "
+                    f"{begin} {max(begin, end - NS)} {end} {end} {at} {'miss' if op == 'read' else 'through'}\n"
+                )
+            now += REQUESTS * NS
+            if mode == "workload-fails":
+                tell("err rawio: /dev/sda: Input/output error")
+                tell("exit 1")
+                continue
+            for metric, value in (
+                ("elapsed_ns", REQUESTS * NS),
+                ("bytes", REQUESTS * 8192),
+                ("requests", REQUESTS),
+                ("children", 128),
+                ("concurrent_max", 128),
+            ):
+                tell(f"out metric {metric} {value}")
+            tell("exit 0")
+        elif word == "end":
+            if mode == "lost-line" and "random" in cell:
+                number += 1
+            tell(f"end {cell}")
+    tell("done")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
