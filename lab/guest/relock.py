@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Write envs/guest.lock anew from envs/guest-packages.txt.
+
+The packages are resolved by the host's apt with its mirrors, but against a
+made-up list of installed packages: what the host has installed plays no part.
+Packages that the wish list leaves out count as installed there, so apt goes
+without them and without what only they would bring.
+"""
+
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from lockfile import LockError, Package, parse, render
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+WISHES = REPOSITORY / "envs" / "guest-packages.txt"
+LOCK = REPOSITORY / "envs" / "guest.lock"
+
+_NAME = re.compile(r"(-?)([a-z0-9][a-z0-9+.-]+)")
+
+
+class RelockError(Exception):
+    """The lock cannot be written; the message says what, where and the next step."""
+
+
+def parse_wishes(text: str, where: str = "envs/guest-packages.txt") -> tuple[list[str], list[str]]:
+    """Return the packages wanted and those left out."""
+    wanted: list[str] = []
+    left_out: list[str] = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        word = line.partition("#")[0].strip()
+        if not word:
+            continue
+        match = _NAME.fullmatch(word)
+        if not match:
+            raise RelockError(
+                f"{where}:{number}: {word!r} is not a package name; "
+                'a line is "package  # why" or "-package  # why"'
+            )
+        (left_out if match[1] else wanted).append(match[2])
+    return wanted, left_out
+
+
+def parse_simulation(text: str) -> list[tuple[str, str]]:
+    """Return name and version of each package that `apt-get --simulate install` would install."""
+    return re.findall(r"^Inst (\S+) \((\S+) ", text, flags=re.MULTILINE)
+
+
+def parse_records(text: str) -> list[Package]:
+    """Return the packages that the output of `apt-cache show` describes."""
+    packages = []
+    for record in text.split("\n\n"):
+        fields = dict(re.findall(r"^(Package|Version|Architecture|SHA256): (\S+)$", record, re.MULTILINE))
+        if fields:
+            packages.append(
+                Package(fields["Package"], fields["Version"], fields["Architecture"], fields["SHA256"])
+            )
+    return packages
+
+
+def _apt(command: list[str], status: Path) -> str:
+    options = [
+        f"Dir::State::status={status}",
+        "Dir::Cache::pkgcache=",
+        "Dir::Cache::srcpkgcache=",
+        "APT::Install-Recommends=0",
+        "APT::Get::AutomaticRemove=0",
+    ]
+    arguments = [command[0]] + [part for option in options for part in ("-o", option)] + command[1:]
+    done = subprocess.run(arguments, capture_output=True, text=True, env={"PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "LC_ALL": "C"})
+    if done.returncode != 0:
+        raise RelockError(
+            f"`{' '.join(command[:3])} ...` failed: {done.stderr.strip() or done.stdout.strip()}\n"
+            "Check the names in envs/guest-packages.txt, and that `apt-get update` has been run."
+        )
+    return done.stdout
+
+
+def resolve(wanted: list[str], left_out: list[str]) -> list[Package]:
+    """Return WANTED and what they depend on, as the host's mirrors have them today."""
+    with tempfile.TemporaryDirectory() as directory:
+        status = Path(directory) / "status"
+        status.write_text("")
+        if left_out:
+            shown = _apt(["apt-cache", "--no-all-versions", "show", *left_out], status)
+            status.write_text(
+                "".join(
+                    f"Package: {package.name}\nStatus: install ok installed\n"
+                    f"Version: {package.version}\nArchitecture: {package.arch}\nMulti-Arch: foreign\n"
+                    "Maintainer: none\nDescription: left out of the guest\n\n"
+                    for package in parse_records(shown)
+                )
+            )
+        chosen = parse_simulation(_apt(["apt-get", "--simulate", "install", *wanted], status))
+        records = parse_records(
+            _apt(["apt-cache", "show", *(f"{name}={version}" for name, version in chosen)], status)
+        )
+    return sorted(set(records))
+
+
+def main() -> None:
+    """Rewrite the lock and say what moved."""
+    packages = resolve(*parse_wishes(WISHES.read_text()))
+    old = {package.name: package for package in parse(LOCK.read_text())} if LOCK.exists() else {}
+    text = render(packages)
+    parse(text)
+    LOCK.write_text(text)
+    for package in packages:
+        before = old.pop(package.name, None)
+        if before is None:
+            print(f"+ {package.name} {package.version}")
+        elif before != package:
+            print(f"  {package.name} {before.version} -> {package.version}")
+    for name in old:
+        print(f"- {name}")
+    print(f"{LOCK.relative_to(REPOSITORY)}: {len(packages)} packages")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except (RelockError, LockError, OSError) as error:
+        sys.exit(f"relock: {error}")
