@@ -39,9 +39,11 @@ class Controller:
 
     name: str
     bus: str
+    bus_kind: str
+    """ata or scsi; a drive must be of the same kind."""
     max_tags: int
-    devices: tuple[str, ...]
-    """QEMU -device arguments of the controller; may be empty (PIIX is part of the machine)."""
+    device: str
+    """QEMU -device argument of the controller; empty where it is part of the machine (PIIX)."""
     disk_device: str
     """QEMU -device argument of the disk; {node} stands for the block node."""
     modules: tuple[str, ...]
@@ -56,16 +58,25 @@ def controller(name: str) -> Controller:
     data = config.read_toml(path, "controller")
     try:
         qemu, guest = data["qemu"], data["guest"]
-        device = qemu["device"]
-        devices = [device] if isinstance(device, str) else device
         return Controller(
             name=name,
-            bus=data["bus"],
-            max_tags=int(data["max_tags"]),
-            devices=tuple(item for item in devices if item),
+            bus=data["bus"]["value"],
+            bus_kind=data["bus_kind"]["value"],
+            max_tags=data["max_tags"]["value"],
+            device=qemu["device"],
             disk_device=qemu["disk_device"],
             modules=tuple(guest["modules"]),
             disk=guest["disk"],
         )
+    except KeyError as error:
+        raise ConfigError(f"{config.show(path)}: missing key {error}; see lab/disk/catalogue/README.md") from error
+
+
+@cache
+def drive_bus_kind(name: str) -> str:
+    """ata or scsi: what a drive speaks."""
+    path = entry_path("drives", name)
+    try:
+        return config.read_toml(path, "drive")["bus_kind"]["value"]
     except KeyError as error:
         raise ConfigError(f"{config.show(path)}: missing key {error}; see lab/disk/catalogue/README.md") from error

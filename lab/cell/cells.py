@@ -82,7 +82,13 @@ def sheet(paper: str) -> tuple[dict, ...]:
         where = f"{config.show(path)}:{line}"
         catalogue.require("drives", row["drive"], where)
         catalogue.require("controllers", row["controller"], where)
-        limit = catalogue.controller(row["controller"]).max_tags
+        controller = catalogue.controller(row["controller"])
+        limit, kind = controller.max_tags, catalogue.drive_bus_kind(row["drive"])
+        if kind != controller.bus_kind:
+            raise ConfigError(
+                f"{where}: drive {row['drive']!r} speaks {kind}, controller {row['controller']!r} "
+                f"{controller.bus_kind}; pair them by kind"
+            )
         if row["tags"] != "none" and int(row["tags"]) > limit:
             raise ConfigError(
                 f"{where}: {row['tags']} tags, but controller {row['controller']!r} can have at most {limit} "

@@ -122,7 +122,7 @@ def qemu_command(run: Run, build: str, work: str, kernel_append: str) -> list[st
     command += blockdev("job", f"{work}/job.img", "job", "control=on", f"time-limit-s={time_limit_s(run)}")
     command += virtio("job")
     command += blockdev("disk", f"{work}/disk.img", "disk0", f"write-cache={cache}")
-    for device in limits.devices:
-        command += ["-device", device]
+    if limits.device:
+        command += ["-device", limits.device]
     command += ["-device", limits.disk_device.format(node="disk")]
     return command

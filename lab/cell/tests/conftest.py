@@ -22,7 +22,14 @@ CONTROLLERS = {
 
 def forget() -> None:
     """Drop what is cached of catalogue and sheets."""
-    for cached in (catalogue.controller, cells.sheet, cells.cells, cells.runs, identity.file_sha256):
+    for cached in (
+        catalogue.controller,
+        catalogue.drive_bus_kind,
+        cells.sheet,
+        cells.cells,
+        cells.runs,
+        identity.file_sha256,
+    ):
         cached.cache_clear()
 
 
@@ -32,13 +39,14 @@ def lab(tmp_path, monkeypatch):
     shelves = tmp_path / "catalogue"
     for kind in ("drives", "buses", "controllers"):
         (shelves / kind).mkdir(parents=True)
-    for name in ("deskstar-75gxp", "ultrastar-36zx"):
-        (shelves / "drives" / f"{name}.toml").write_text(f'name = "{name}"\n')
+    for name, kind in (("deskstar-75gxp", "ata"), ("ultrastar-36zx", "scsi")):
+        (shelves / "drives" / f"{name}.toml").write_text(f'[bus_kind]\nvalue = "{kind}"\n')
     for name in ("ata-100", "ultra2-scsi"):
         (shelves / "buses" / f"{name}.toml").write_text(f'name = "{name}"\n')
     for name, (bus, tags, device, disk, module) in CONTROLLERS.items():
         (shelves / "controllers" / f"{name}.toml").write_text(
-            f'bus = "{bus}"\nmax_tags = {tags}\n[qemu]\ndevice = "{device}"\ndisk_device = "{disk}"\n'
+            f'[bus]\nvalue = "{bus}"\n[bus_kind]\nvalue = "{name.split("-")[0].replace("ide", "ata")}"\n'
+            f'[max_tags]\nvalue = {tags}\n[qemu]\ndevice = "{device}"\ndisk_device = "{disk}"\n'
             f'[guest]\nmodules = ["{module}", "sd_mod"]\ndisk = "sda"\n'
         )
     build = tmp_path / "build"

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: MIT
+"""Sheets, profiles, and the messages about what is wrong in them."""
+
+import csv
+
+import pytest
+
+from lab.cell import catalogue, cells, config, identity, paths
+from lab.cell.errors import ConfigError
+
+COLUMNS = "tables,controller,drive,tags,scheduler,file_system,workload,op,pattern,scale"
+ROW = "table5,ide-ahci,deskstar-75gxp,32,both,raw,rawio,read,random,1"
+
+
+@pytest.fixture
+def sheet(lab, monkeypatch, tmp_path):
+    """Reads a sheet of these lines."""
+
+    def read(*lines, columns=COLUMNS):
+        path = tmp_path / "sheet.csv"
+        path.write_text("\n".join([columns, *lines]) + "\n")
+        monkeypatch.setattr(config, "paper", lambda name: {"cells": str(path)})
+        cells.sheet.cache_clear()
+        return cells.sheet("white2001")
+
+    return read
+
+
+def test_cells_sheet_has_table_5(lab):
+    table5 = [row for row in cells.sheet("white2001") if "table5" in row["tables"].split()]
+    assert len(table5) == 192
+    assert len({(row["controller"], row["tags"], row["scheduler"]) for row in table5}) == 32
+
+
+def test_cells_table_4_is_32_tags_both(lab):
+    assert {(cell.tags, cell.scheduler) for cell in cells.cells_of_table("quick", "white2001", "table4")} == {
+        ("32", "both")
+    }
+
+
+def test_cells_ids(lab):
+    run = cells.run("full", "scsi-virtio.ultrastar-36zx.t32.both")
+    assert run.cells[0].id == "scsi-virtio.ultrastar-36zx.t32.both.rawio-read-sequential.s01"
+    assert run.cells[-1].id == "scsi-virtio.ultrastar-36zx.t32.both.rawio-write-random.s10"
+    assert len(run.cells) == 60
+
+
+def test_cells_a_short_profile_begins_a_long_one(lab):
+    short, long = (cells.run(profile, "ide-piix.deskstar-75gxp.tnone.both") for profile in ("smoke", "full"))
+    assert long.cells[: len(short.cells)] == short.cells
+    assert identity.cell(short, short.cells[-1]) == identity.cell(long, long.cells[5])
+
+
+def test_cells_profiles_are_valid(lab):
+    assert len(cells.runs("smoke")) == 4
+    assert {run.controller for run in cells.runs("smoke").values()} == {
+        "ide-piix",
+        "ide-ahci",
+        "scsi-virtio",
+        "scsi-megasas",
+    }
+    assert len(cells.cells("full")) == 10 * len(cells.sheet("white2001"))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("deskstar-75gxp", "deskstar-75gpx", r":2: drive 'deskstar-75gpx' is not in .*did you mean 'deskstar-75gxp'\?"),
+        ("deskstar-75gxp", "quantum", r"known: deskstar-75gxp, ultrastar-36zx"),
+        ("ide-ahci", "ide-achi", r"controller 'ide-achi' is not in .*did you mean 'ide-ahci'\?"),
+        (",32,", ",64,", r":2: 64 tags, but controller 'ide-ahci' can have at most 32"),
+        (",32,", ",thirty,", r":2: 'tags' is wrong: 'thirty' does not match"),
+        ("both", "bth", r"'scheduler' cannot be 'bth'; did you mean 'both'\?"),
+        ("deskstar-75gxp", "ultrastar-36zx", r"drive 'ultrastar-36zx' speaks scsi, controller 'ide-ahci' ata"),
+        (",1", "", r":2: 10 columns are expected"),
+    ],
+)
+def test_cells_bad_row(sheet, old, new, message):
+    with pytest.raises(ConfigError, match=message):
+        sheet(ROW.replace(old, new))
+
+
+def test_cells_misspelt_column(sheet):
+    with pytest.raises(ConfigError, match=r"unknown key 'patern'; did you mean 'pattern'\?"):
+        sheet(ROW, columns=COLUMNS.replace("pattern", "patern"))
+
+
+def test_cells_same_cell_twice(sheet):
+    with pytest.raises(ConfigError, match="the same cell as line 2"):
+        sheet(ROW, ROW.replace("table5", "table4"))
+
+
+def test_config_misspelt_key():
+    with pytest.raises(ConfigError, match=r"plan.yaml: unknown key 'repititions'; did you mean 'repetitions'\?"):
+        config.check(
+            {"schema": "spindle-plan/1", "profile": "quick", "repititions": 3, "runs": "all"}, "plan", "plan.yaml"
+        )
+
+
+def test_config_unknown_profile():
+    with pytest.raises(ConfigError, match=r"profile: 'quik' is unknown; did you mean 'quick'\?"):
+        config.plan("quik")
+
+
+def test_config_wrong_type():
+    with pytest.raises(ConfigError, match=r"plan.yaml: 'repetitions' is wrong: 'ten' is not of type 'integer'"):
+        config.check(
+            {"schema": "spindle-plan/1", "profile": "quick", "repetitions": "ten", "runs": "all"}, "plan", "plan.yaml"
+        )
+
+
+def test_config_run_in_no_sheet(lab, monkeypatch):
+    plan = {"repetitions": 1, "runs": ["ide-ahci.deskstar-75gxp.t32.bth"]}
+    monkeypatch.setattr(config, "plan", lambda profile: plan)
+    with pytest.raises(ConfigError, match=r"did you mean 'ide-ahci.deskstar-75gxp.t32.both'\?"):
+        cells.cells("smoke")
+
+
+@pytest.mark.skipif(not catalogue.names("controllers"), reason="the catalogue is empty")
+def test_cells_real_catalogue_serves_every_row():
+    """Not the fixtures: the sheets against lab/disk/catalogue as it is."""
+    assert len(cells.sheet("white2001")) > 192
+
+
+def test_cells_sheet_is_sorted_in_columns():
+    with open(paths.ROOT / "config/cells/white2001.csv", encoding="utf-8") as file:
+        assert next(csv.reader(file)) == COLUMNS.split(",")

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: MIT
+"""What happens to results between reports: identity, retry, failures, locks, comparison."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from lab.cell import catalogue, cells, determinism, failures, identity, lock, paths, retry, run, step
+from lab.cell.errors import AlreadyRunning
+
+RUN = "ide-piix.deskstar-75gxp.tnone.both"
+
+
+def serve(lab, mode):
+    (lab / "mode").write_text(mode)
+    run.serve("smoke", RUN)
+
+
+def test_retry_drops_failed_cells(lab):
+    serve(lab, "hang")
+    dropped = retry.sweep(paths.ROOT / "results" / "smoke", None)
+    assert [name.split(".")[4] for name, _ in dropped] == [
+        "rawio-read-random",
+        "rawio-write-interleave",
+        "rawio-write-random",
+        "rawio-write-sequential",
+    ]
+    assert len(list((paths.ROOT / "results/smoke/cells").iterdir())) == 2
+
+
+def test_retry_drops_cells_of_another_guest_and_leftovers(lab):
+    serve(lab, "")
+    (paths.ROOT / "results/smoke/cells/.half.new").mkdir()
+    guest = identity.guest_built(lab)
+    assert retry.sweep(paths.ROOT / "results" / "smoke", guest) == []
+    assert not (paths.ROOT / "results/smoke/cells/.half.new").exists()
+    moved = {**guest, "moved": ["fio 1 -> 2"]}
+    assert len(retry.sweep(paths.ROOT / "results" / "smoke", moved)) == 6
+
+
+def test_failures_names_cells(lab, capsys):
+    serve(lab, "workload-fails")
+    assert failures.main(["--profile", "smoke"]) == 1
+    printed = capsys.readouterr().err
+    assert f"failed: {RUN}.rawio-read-random.s01: the workload exited with status 1" in printed
+    assert "24 of 24 cells have no number" in printed
+
+
+def test_identity_files_change_only_with_their_input(lab):
+    def stamps():
+        return {path.name: path.stat().st_mtime_ns for path in (lab / "identity").iterdir()}
+
+    identity.write("smoke")
+    before = stamps()
+    identity.write("smoke")
+    assert stamps() == before
+    drive = catalogue.entry_path("drives", "deskstar-75gxp")
+    drive.write_text(drive.read_text() + "# another seek time\n")
+    identity.file_sha256.cache_clear()
+    identity.write("smoke")
+    after = stamps()
+    assert {name for name in after if after[name] != before[name]} == {"drive-deskstar-75gxp.json"}
+
+
+def test_identity_of_a_cell_ignores_what_comes_after(lab):
+    one = cells.run("smoke", RUN)
+    assert identity.cell(one, one.cells[0]) != identity.cell(one, one.cells[1])
+    texts = identity.run_texts(one, one.cells[0])
+    assert texts["job"].count("cell ") == 1
+
+
+def test_lock_second_report_is_told(lab, tmp_path):
+    results = tmp_path / "locked"
+    held = lock.acquire(results)
+    with pytest.raises(AlreadyRunning, match=f"another report is being made here \\(process {os.getpid()}\\)"):
+        lock.acquire(results)
+    os.close(held)
+    os.close(lock.acquire(results))
+
+
+def test_lock_leftover_run_is_noticed(lab, tmp_path):
+    results = tmp_path / "locked"
+    os.close(lock.acquire(results))
+    orphan = lock.join(results)
+    with pytest.raises(AlreadyRunning, match="runs of an earlier report that was killed"):
+        lock.acquire(results)
+    os.close(orphan)
+
+
+def test_determinism_same_bytes(lab, monkeypatch):
+    (lab / "mode").write_text("")
+    requests, found = determinism.check(cells.run("smoke", RUN), [lab])
+    assert (requests, found) == (6 * 1280, [])
+
+
+def test_determinism_names_first_difference(lab, tmp_path):
+    (lab / "mode").write_text("")
+    one = determinism.execute(cells.run("smoke", RUN), lab)
+    name = next(iter(one.traces))
+    two = run.Outcome(
+        one.results, {**one.traces, name: one.traces[name].replace(" 48 16 ", " 49 16 ")}, "", "", one.timing
+    )
+    (difference,) = determinism.differences(one, two)
+    assert difference.startswith(f"{name}: io.trace: line 6: 'disk0 R 48 16")
+
+
+def test_step_shows_the_end_of_a_failure(tmp_path, capfd):
+    command = [sys.executable, "-c", "print('the cause'); raise SystemExit(3)"]
+    assert step.run("QEMU", "4 min", tmp_path / "logs" / "qemu.log", command) == 1
+    printed = capfd.readouterr().err
+    assert "QEMU: about 4 min" in printed
+    assert "| the cause" in printed
+    assert "failed with status 3" in printed
+
+
+def test_step_missing_program(tmp_path, capfd):
+    assert step.run("QEMU", "4 min", tmp_path / "qemu.log", ["no-such-program"]) == 1
+    assert "no-such-program: No such file or directory; `make doctor`" in capfd.readouterr().err
+
+
+def test_run_command_line_unknown_run():
+    done = subprocess.run(
+        [sys.executable, "-m", "lab.cell.run", "--profile", "smoke", "--run", "ide-piix"],
+        cwd=retry.__file__.rsplit("/lab/cell/", 1)[0],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: ")
+    assert "Traceback" not in done.stderr
+
+
+def test_result_text_is_json(lab):
+    serve(lab, "")
+    path = paths.ROOT / paths.result_path("smoke", cells.run("smoke", RUN).cells[0].id)
+    assert json.loads(path.read_text())["schema"] == "spindle-result/1"
