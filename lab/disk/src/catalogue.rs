@@ -1,0 +1,503 @@
+// SPDX-License-Identifier: MIT
+//! The catalogue: drives, buses and controllers as TOML, each value with its mark and source.
+//!
+//! The schema is described in `catalogue/README.md`. Unknown keys are refused, and loading a
+//! drive re-checks what it says: capacity against zones, seek curve, skews, stated means.
+
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use crate::error::Error;
+use crate::geometry::{Geometry, ZoneSpec};
+use crate::seek::{SeekSpec, SeekTable};
+
+/// How far a value can be trusted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mark {
+    /// From the maker's document, or a catalogue copied from it.
+    Datasheet,
+    /// Measured on a real drive and published.
+    Measured,
+    /// Printed in the paper that is re-run.
+    Seed,
+    /// Computed from other values by the formula in the source.
+    Derived,
+    /// A named assumption: nothing published was found.
+    Assumed,
+    /// What a drive reported to an operating system in a public log.
+    Log,
+}
+
+/// A value with its mark and source.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Entry<T> {
+    /// The value; its unit stands in the key.
+    pub value: T,
+    /// How far it can be trusted.
+    pub mark: Mark,
+    /// Where it comes from.
+    pub source: String,
+}
+
+/// Which commands and buses a drive speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum BusKind {
+    /// ATA: without tags one command owns the bus from start to end.
+    Ata,
+    /// SCSI: the drive disconnects while it works.
+    Scsi,
+}
+
+/// The order in which a drive serves its queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum QueueAlgorithm {
+    /// First come, first served.
+    Fcfs,
+    /// Shortest positioning (seek and rotation) time first.
+    Sptf,
+    /// Rising LBN, then back to the lowest.
+    Clook,
+}
+
+impl QueueAlgorithm {
+    /// The algorithm called `name`, if there is one.
+    pub fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "fcfs" => Some(Self::Fcfs),
+            "sptf" => Some(Self::Sptf),
+            "clook" => Some(Self::Clook),
+            _ => None,
+        }
+    }
+
+    /// Its name in files and options.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Fcfs => "fcfs",
+            Self::Sptf => "sptf",
+            Self::Clook => "clook",
+        }
+    }
+}
+
+/// Where read-ahead stops at the latest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ReadAheadStop {
+    /// At the end of the request: no read-ahead.
+    Request,
+    /// At the end of the track.
+    Track,
+    /// At the end of the cylinder.
+    Cylinder,
+    /// When the segment is full.
+    Segment,
+}
+
+/// A drive file.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs)] // The keys are documented in catalogue/README.md, once.
+pub struct DriveFile {
+    pub model: Entry<String>,
+    pub maker: Entry<String>,
+    pub media: Entry<String>,
+    pub capacity_gb: Entry<u64>,
+    pub interface: Entry<String>,
+    pub interface_mb_s: Entry<u64>,
+    pub buffer_kb: Entry<u64>,
+    pub bus_kind: Entry<BusKind>,
+    pub max_tags: Entry<u32>,
+    pub queue_algorithms: Entry<Vec<QueueAlgorithm>>,
+    pub queue: Entry<QueueAlgorithm>,
+    pub write_cache: Entry<bool>,
+    pub sectors: Entry<u64>,
+    pub rpm: Entry<u32>,
+    pub revolution_ns: Option<Entry<u64>>,
+    pub heads: Entry<u32>,
+    pub cylinders: Entry<u32>,
+    pub zones: Entry<Vec<Vec<u32>>>,
+    pub track_skew_ns: Option<Entry<u64>>,
+    pub cylinder_skew_ns: Option<Entry<u64>>,
+    pub seek_read: Entry<SeekSpec>,
+    pub seek_write: Entry<SeekSpec>,
+    pub seek_read_mean_ns: Entry<u64>,
+    pub seek_write_mean_ns: Entry<u64>,
+    pub head_switch_ns: Entry<u64>,
+    pub write_settle_ns: Entry<u64>,
+    pub read_segments: Entry<u32>,
+    pub write_segments: Entry<u32>,
+    pub segment_sectors: Entry<u64>,
+    pub read_ahead_min_sectors: Entry<u64>,
+    pub read_ahead_max_sectors: Entry<u64>,
+    pub read_ahead_stop: Entry<ReadAheadStop>,
+    pub read_ahead_resume: Entry<bool>,
+    pub overhead_read_hit_ns: Entry<[u64; 2]>,
+    pub overhead_read_miss_ns: Entry<[u64; 2]>,
+    pub overhead_write_hit_ns: Entry<[u64; 2]>,
+    pub overhead_write_miss_ns: Entry<[u64; 2]>,
+}
+
+/// A drive ready to be simulated: the file's values, checked and tabulated.
+#[derive(Debug, Clone)]
+pub struct DriveModel {
+    /// The file it came from.
+    pub file: DriveFile,
+    /// Its layout.
+    pub geometry: Geometry,
+    /// Seek times of reads.
+    pub seek_read: SeekTable,
+    /// Seek times of writes.
+    pub seek_write: SeekTable,
+}
+
+/// A bus file.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs)] // The keys are documented in catalogue/README.md, once.
+pub struct BusFile {
+    pub name: Entry<String>,
+    pub kind: Entry<BusKind>,
+    pub rate_mb_s: Entry<u64>,
+    pub command_ns: Entry<u64>,
+    pub reconnect_ns: Entry<u64>,
+    pub status_ns: Entry<u64>,
+}
+
+/// A controller file.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs)] // The keys are documented in catalogue/README.md, once.
+pub struct ControllerFile {
+    pub name: Entry<String>,
+    pub bus_kind: Entry<BusKind>,
+    pub bus: Entry<String>,
+    pub max_tags: Entry<u32>,
+    pub qemu: QemuTable,
+    pub guest: GuestTable,
+}
+
+/// How QEMU is given a controller and its disk.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct QemuTable {
+    /// `-device` argument of the controller; empty where the machine has it.
+    pub device: String,
+    /// `-device` argument of the disk, with `{node}` for the block node.
+    pub disk_device: String,
+}
+
+/// How the guest finds it.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GuestTable {
+    /// Kernel modules in load order.
+    pub modules: Vec<String>,
+    /// Name of the disk under `/dev`.
+    pub disk: String,
+}
+
+/// A catalogue folder.
+#[derive(Debug, Clone)]
+pub struct Catalogue {
+    folder: PathBuf,
+}
+
+impl Catalogue {
+    /// The catalogue in `folder`.
+    pub fn new(folder: impl Into<PathBuf>) -> Self {
+        Self {
+            folder: folder.into(),
+        }
+    }
+
+    /// Loads a drive by name, with the values of `set` in place of its own.
+    ///
+    /// # Errors
+    /// A missing or malformed file, an unknown key, or an impossible drive.
+    pub fn drive(&self, name: &str, set: &toml::Table) -> Result<DriveModel, Error> {
+        let path = self.path("drives", name)?;
+        let shown = path.display().to_string();
+        let text = read(&path)?;
+        // Parsed as it stands first, so that a message can point at the line.
+        let mut file: DriveFile = parse(&shown, &text)?;
+        if !set.is_empty() {
+            let mut table: toml::Table = parse(&shown, &text)?;
+            for (key, value) in set {
+                let entry = table
+                    .get_mut(key)
+                    .and_then(toml::Value::as_table_mut)
+                    .ok_or_else(|| {
+                        Error::field(
+                            "unit.set",
+                            key.as_str(),
+                            format!("drive {name} has no such value to override; see its file"),
+                        )
+                    })?;
+                entry.insert("value".into(), value.clone());
+                entry.insert("mark".into(), "assumed".into());
+                entry.insert("source".into(), "override in the topology file".into());
+            }
+            file = table.try_into().map_err(|e: toml::de::Error| {
+                Error::file(format!("unit.set over {shown}"), e.message().to_string())
+            })?;
+        }
+        DriveModel::new(&shown, file)
+    }
+
+    /// Loads a bus by name.
+    ///
+    /// # Errors
+    /// A missing or malformed file, an unknown key, or an impossible value.
+    pub fn bus(&self, name: &str) -> Result<BusFile, Error> {
+        let path = self.path("buses", name)?;
+        let shown = path.display().to_string();
+        let bus: BusFile = parse(&shown, &read(&path)?)?;
+        if bus.rate_mb_s.value == 0 {
+            return Err(Error::field(
+                shown,
+                "rate_mb_s",
+                "a bus needs a rate above 0",
+            ));
+        }
+        Ok(bus)
+    }
+
+    /// Loads a controller by name and checks the bus that it names.
+    ///
+    /// # Errors
+    /// A missing or malformed file, an unknown key, or an impossible value.
+    pub fn controller(&self, name: &str) -> Result<ControllerFile, Error> {
+        let path = self.path("controllers", name)?;
+        let shown = path.display().to_string();
+        let file: ControllerFile = parse(&shown, &read(&path)?)?;
+        let bus = self.bus(&file.bus.value)?;
+        if bus.kind.value != file.bus_kind.value {
+            return Err(Error::field(
+                shown,
+                "bus",
+                format!("bus {} is of another kind than bus_kind", file.bus.value),
+            ));
+        }
+        if !(1..=256).contains(&file.max_tags.value) {
+            return Err(Error::field(shown, "max_tags", "must be 1 to 256"));
+        }
+        if !file.qemu.disk_device.contains("{node}") {
+            return Err(Error::field(
+                shown,
+                "qemu.disk_device",
+                "lacks the placeholder {node}",
+            ));
+        }
+        Ok(file)
+    }
+
+    /// Names of all entries of `kind` (`drives`, `buses` or `controllers`), sorted.
+    ///
+    /// # Errors
+    /// A folder that cannot be read.
+    pub fn names(&self, kind: &str) -> Result<Vec<String>, Error> {
+        let folder = self.folder.join(kind);
+        let entries = std::fs::read_dir(&folder).map_err(|e| {
+            Error::file(
+                folder.display().to_string(),
+                format!("{e}; is this a catalogue folder?"),
+            )
+        })?;
+        let mut names: Vec<String> = entries
+            .filter_map(|e| e.ok())
+            .filter_map(|e| {
+                e.file_name()
+                    .to_str()?
+                    .strip_suffix(".toml")
+                    .map(String::from)
+            })
+            .collect();
+        names.sort();
+        Ok(names)
+    }
+
+    fn path(&self, kind: &str, name: &str) -> Result<PathBuf, Error> {
+        let known = self.names(kind)?;
+        if known.iter().any(|k| k == name) {
+            return Ok(self.folder.join(kind).join(format!("{name}.toml")));
+        }
+        Err(Error::file(
+            self.folder.join(kind).display().to_string(),
+            format!("no entry \"{name}\"; there are: {}", known.join(", ")),
+        ))
+    }
+}
+
+/// Reads a text file.
+pub(crate) fn read(path: &Path) -> Result<String, Error> {
+    std::fs::read_to_string(path)
+        .map_err(|e| Error::file(path.display().to_string(), format!("cannot be read: {e}")))
+}
+
+/// Parses TOML; the message has line, column and the keys that are allowed.
+pub(crate) fn parse<T: serde::de::DeserializeOwned>(path: &str, text: &str) -> Result<T, Error> {
+    toml::from_str(text).map_err(|e| Error::file(path, e.to_string().trim_end().to_string()))
+}
+
+impl DriveModel {
+    /// Checks and tabulates a drive file; `path` is for messages.
+    ///
+    /// # Errors
+    /// The field at fault.
+    pub fn new(path: &str, file: DriveFile) -> Result<Self, Error> {
+        let wrong = |field: &str, message: String| Err(Error::field(path, field, message));
+        if !(300..=100_000).contains(&file.rpm.value) {
+            return wrong("rpm", format!("{} is not a spindle speed", file.rpm.value));
+        }
+        let nominal_ps = 60_000_000_000_000 / i64::from(file.rpm.value);
+        let revolution_ps = match &file.revolution_ns {
+            None => nominal_ps,
+            Some(entry) => {
+                let ps = i64::try_from(entry.value)
+                    .unwrap_or(i64::MAX)
+                    .saturating_mul(1000);
+                if (ps - nominal_ps).abs() > nominal_ps / 100 {
+                    return wrong(
+                        "revolution_ns",
+                        format!("{} is over 1 % off what rpm gives", entry.value),
+                    );
+                }
+                ps
+            }
+        };
+        let mut zones = Vec::new();
+        for (i, row) in file.zones.value.iter().enumerate() {
+            zones.push(
+                zone_spec(&file, row, revolution_ps).map_err(|message| {
+                    Error::field(path, "zones", format!("zone {i}: {message}"))
+                })?,
+            );
+        }
+        if !(1..=1_000_000).contains(&file.cylinders.value) {
+            return wrong("cylinders", "must be 1 to 1000000".into());
+        }
+        let geometry = Geometry::new(
+            &zones,
+            file.heads.value,
+            file.cylinders.value,
+            file.sectors.value,
+            revolution_ps,
+        )
+        .map_err(|(field, message)| Error::field(path, field, message))?;
+        let cylinders = file.cylinders.value;
+        let table = |field: &str, spec: &SeekSpec| {
+            SeekTable::new(spec, cylinders).map_err(|m| Error::field(path, field, m))
+        };
+        let seek_read = table("seek_read", &file.seek_read.value)?;
+        let seek_write = table("seek_write", &file.seek_write.value)?;
+        for (field, stated, got) in [
+            (
+                "seek_read_mean_ns",
+                file.seek_read_mean_ns.value,
+                seek_read.mean_ns(),
+            ),
+            (
+                "seek_write_mean_ns",
+                file.seek_write_mean_ns.value,
+                seek_write.mean_ns(),
+            ),
+        ] {
+            if stated.abs_diff(got) * 100 > stated * 2 {
+                return wrong(
+                    field,
+                    format!("{stated} is stated, but the curve's mean is {got}: over 2 % off"),
+                );
+            }
+        }
+        if !(1..=256).contains(&file.max_tags.value) {
+            return wrong("max_tags", "must be 1 to 256".into());
+        }
+        if !file.queue_algorithms.value.contains(&file.queue.value) {
+            return wrong("queue", "is not one of queue_algorithms".into());
+        }
+        for (field, value) in [
+            ("read_segments", u64::from(file.read_segments.value)),
+            ("write_segments", u64::from(file.write_segments.value)),
+        ] {
+            if !(1..=1024).contains(&value) {
+                return wrong(field, "must be 1 to 1024".into());
+            }
+        }
+        let segments = u64::from(file.read_segments.value + file.write_segments.value);
+        let segment = file.segment_sectors.value;
+        if segment < 2 || segment.saturating_mul(segments) > file.buffer_kb.value * 2 {
+            return wrong(
+                "segment_sectors",
+                format!(
+                    "{segments} segments of {segment} sectors do not fit into buffer_kb = {}",
+                    file.buffer_kb.value
+                ),
+            );
+        }
+        let overheads = [
+            &file.overhead_read_hit_ns,
+            &file.overhead_read_miss_ns,
+            &file.overhead_write_hit_ns,
+            &file.overhead_write_miss_ns,
+        ];
+        let longest = overheads.iter().flat_map(|e| e.value).max().unwrap_or(0);
+        if longest
+            .max(file.head_switch_ns.value)
+            .max(file.write_settle_ns.value)
+            > 1_000_000_000
+        {
+            return wrong(
+                "overhead_*_ns, head_switch_ns, write_settle_ns",
+                "over 1 s".into(),
+            );
+        }
+        Ok(Self {
+            file,
+            geometry,
+            seek_read,
+            seek_write,
+        })
+    }
+}
+
+/// A row of `zones`: `[first cylinder, sectors per track]`, or with both skews in sectors.
+fn zone_spec(file: &DriveFile, row: &[u32], revolution_ps: i64) -> Result<ZoneSpec, String> {
+    let skew = |entry: &Option<Entry<u64>>, field: &str, sectors: u32| {
+        let ns = entry
+            .as_ref()
+            .ok_or_else(|| format!("has no skews, and the drive has no {field}"))?
+            .value;
+        // Rounded up: the switch must be over when the first sector comes.
+        let slots = (u128::from(ns) * 1000 * u128::from(sectors)).div_ceil(revolution_ps as u128);
+        u32::try_from(slots).map_err(|_| format!("{field} is over a revolution"))
+    };
+    match *row {
+        [first_cylinder, sectors_per_track] => Ok(ZoneSpec {
+            first_cylinder,
+            sectors_per_track,
+            track_skew: skew(&file.track_skew_ns, "track_skew_ns", sectors_per_track)?,
+            cylinder_skew: skew(
+                &file.cylinder_skew_ns,
+                "cylinder_skew_ns",
+                sectors_per_track,
+            )?,
+        }),
+        [first_cylinder, sectors_per_track, track_skew, cylinder_skew] => Ok(ZoneSpec {
+            first_cylinder,
+            sectors_per_track,
+            track_skew,
+            cylinder_skew,
+        }),
+        _ => Err(
+            "write [first cylinder, sectors per track] or, with both skews in sectors, \
+                  [first cylinder, sectors per track, track skew, cylinder skew]"
+                .into(),
+        ),
+    }
+}

@@ -1,0 +1,1023 @@
+// SPDX-License-Identifier: MIT
+//! One drive: commands, queue, segmented cache, read-ahead, write-back.
+//!
+//! A command comes over the bus, is decoded by the drive's processor (one at a time, for the
+//! overhead of its kind), and then either finds its data or room in the buffer and goes to the
+//! bus, or waits for the arm. The arm serves read misses and dirty extents in the order of the
+//! queue algorithm; when nothing waits, it reads ahead, which anything that needs it interrupts.
+
+use std::collections::VecDeque;
+
+use crate::bus::{Phase, Turn};
+use crate::catalogue::{BusKind, DriveModel, QueueAlgorithm, ReadAheadStop};
+use crate::geometry::SECTOR_BYTES;
+use crate::lab::{to_ns, Event, Op, Shared};
+use crate::mechanics::{Head, Mechanics, Target};
+use crate::trace::{Hit, Key, Line, Medium};
+
+/// A command at the drive.
+#[derive(Debug)]
+struct Command {
+    op: Op,
+    lbn: u64,
+    sectors: u64,
+    cookie: u64,
+    /// Order of arrival.
+    serial: u64,
+    arrival_ns: i64,
+    start_ns: Option<i64>,
+    medium: Medium,
+    depth: u32,
+    hit: Hit,
+    /// Where it (or the rest of a long write) begins on the medium.
+    target: Target,
+    /// Writes: first sector that has no room in the buffer yet.
+    next: u64,
+    /// Writes: turns of data on the bus still to come, in order: segment and piece.
+    moving: VecDeque<(usize, u64)>,
+}
+
+impl Command {
+    fn end(&self) -> u64 {
+        self.lbn + self.sectors
+    }
+}
+
+/// A command that has no tag yet.
+#[derive(Debug)]
+struct Waiting {
+    op: Op,
+    lbn: u64,
+    sectors: u64,
+    cookie: u64,
+}
+
+/// A read segment: one extent of sectors, `start..end`.
+#[derive(Debug, Clone, Default)]
+struct ReadSegment {
+    start: u64,
+    end: u64,
+    used: u64,
+}
+
+/// A part of an extent that one command wrote.
+#[derive(Debug)]
+struct Piece {
+    lbn: u64,
+    end: u64,
+    /// Arrival order of its command.
+    serial: u64,
+    /// Order of admission to the buffer, over the whole drive.
+    admitted: u64,
+    /// Its data has crossed the bus.
+    here: bool,
+    /// The last piece of its command.
+    last: bool,
+    /// Write-through: the command to acknowledge once this is on the medium.
+    through: Option<u32>,
+    /// Write-back: the trace line that waits for the medium, once acknowledged.
+    line: Option<Key>,
+}
+
+/// A write segment: one extent, of which the pieces are not on the medium yet.
+#[derive(Debug, Default)]
+struct WriteSegment {
+    /// First sector still in the buffer.
+    start: u64,
+    /// End of what has crossed the bus.
+    here: u64,
+    /// End of what has been given room.
+    end: u64,
+    /// Dirty pieces, contiguous, ending at `end`.
+    pieces: VecDeque<Piece>,
+    /// Newer data for sectors of `pieces`.
+    overwrites: Vec<Piece>,
+    used: u64,
+}
+
+impl WriteSegment {
+    fn dirty(&self) -> bool {
+        !self.pieces.is_empty()
+    }
+
+    fn dirty_start(&self) -> u64 {
+        self.pieces.front().map_or(self.end, |p| p.lbn)
+    }
+
+    fn dirty_overlaps(&self, start: u64, end: u64) -> bool {
+        self.dirty() && start < self.end && self.dirty_start() < end
+    }
+
+    /// Whether the arm may write the first piece: it is here, and no newer data for the extent is
+    /// on its way.
+    fn ready(&self) -> bool {
+        self.pieces.front().is_some_and(|p| p.here) && self.overwrites.iter().all(|o| o.here)
+    }
+}
+
+/// Where a write finds room.
+#[derive(Debug, Clone, Copy)]
+enum Room {
+    Append(usize),
+    Overwrite(usize),
+    Fresh(usize),
+}
+
+/// What the arm is doing.
+#[derive(Debug, Clone, Copy)]
+enum Job {
+    Read { segment: usize, limit: u64 },
+    Write { segment: usize },
+}
+
+/// What the arm could do next.
+#[derive(Debug, Clone, Copy)]
+enum Choice {
+    /// Index into `reads`.
+    Read(usize),
+    /// Index of a write segment.
+    Write(usize),
+}
+
+/// Read-ahead in progress.
+#[derive(Debug, Clone, Copy)]
+struct Ahead {
+    segment: usize,
+    limit: u64,
+}
+
+/// A flush that waits until all pieces admitted before `admitted` are on the medium.
+#[derive(Debug)]
+struct Flush {
+    slot: u32,
+    admitted: u64,
+}
+
+/// A drive and all it is doing.
+#[derive(Debug)]
+pub(crate) struct Drive {
+    mechanics: Mechanics,
+    unit: u32,
+    bus: usize,
+    hold: bool,
+    queue: QueueAlgorithm,
+    write_cache: bool,
+
+    commands: Vec<Option<Command>>,
+    outstanding: u32,
+    untagged: VecDeque<Waiting>,
+    serial: u64,
+    decode: VecDeque<u32>,
+    wrote_last: bool,
+
+    reads: Vec<u32>,
+    writes: Vec<u32>,
+    flushes: Vec<Flush>,
+
+    read_segments: Vec<ReadSegment>,
+    write_segments: Vec<WriteSegment>,
+    dirty_segments: usize,
+    admitted: u64,
+    use_clock: u64,
+
+    head: Head,
+    job: Option<Job>,
+    ahead: Option<Ahead>,
+    /// The segment whose read-ahead ended under a head that has not moved since.
+    paused: Option<usize>,
+}
+
+impl Drive {
+    pub fn new(model: DriveModel, unit: u32, bus: usize, kind: BusKind, max_tags: u32) -> Self {
+        let file = &model.file;
+        let (queue, write_cache) = (file.queue.value, file.write_cache.value);
+        let read_segments = vec![ReadSegment::default(); file.read_segments.value as usize];
+        let write_segments = (0..file.write_segments.value).map(|_| WriteSegment::default());
+        let write_segments = write_segments.collect();
+        let mechanics = Mechanics::new(model);
+        let head = mechanics.parked(0);
+        Self {
+            unit,
+            bus,
+            // ATA without tags has no way to let go of the bus inside a command.
+            hold: kind == BusKind::Ata && max_tags == 1,
+            queue,
+            write_cache,
+            commands: (0..max_tags).map(|_| None).collect(),
+            outstanding: 0,
+            untagged: VecDeque::new(),
+            serial: 0,
+            decode: VecDeque::new(),
+            wrote_last: false,
+            reads: Vec::new(),
+            writes: Vec::new(),
+            flushes: Vec::new(),
+            read_segments,
+            write_segments,
+            dirty_segments: 0,
+            admitted: 0,
+            use_clock: 0,
+            head,
+            job: None,
+            ahead: None,
+            paused: None,
+            mechanics,
+        }
+    }
+
+    pub fn with(mut self, queue: QueueAlgorithm, write_cache: bool) -> Self {
+        self.set_queue(queue);
+        self.set_write_cache(write_cache);
+        self
+    }
+
+    pub fn set_queue(&mut self, queue: QueueAlgorithm) {
+        self.queue = queue;
+    }
+
+    pub fn set_write_cache(&mut self, on: bool) {
+        self.write_cache = on;
+    }
+
+    pub fn model(&self) -> &DriveModel {
+        &self.mechanics.model
+    }
+
+    pub fn sectors(&self) -> u64 {
+        self.model().geometry.sectors
+    }
+
+    pub fn clean(&self) -> bool {
+        self.dirty_segments == 0
+    }
+
+    /// The state after a marker. Only an idle drive is reset.
+    pub fn reset(&mut self, now_ps: i64, phase_ps: i64) {
+        assert!(self.outstanding == 0 && self.clean() && self.job.is_none());
+        self.mechanics.set_phase(phase_ps);
+        self.head = self.mechanics.parked(now_ps);
+        self.read_segments
+            .iter_mut()
+            .for_each(|s| *s = ReadSegment::default());
+        self.write_segments
+            .iter_mut()
+            .for_each(|s| *s = WriteSegment::default());
+        (self.ahead, self.paused) = (None, None);
+        (self.serial, self.admitted, self.use_clock) = (0, 0, 0);
+        self.wrote_last = false;
+    }
+
+    // Commands: from the host to the decoder.
+
+    pub fn submit(&mut self, op: Op, lbn: u64, sectors: u64, cookie: u64, shared: &mut Shared) {
+        let waiting = Waiting {
+            op,
+            lbn,
+            sectors,
+            cookie,
+        };
+        if (self.outstanding as usize) < self.commands.len() {
+            self.arrive(waiting, shared);
+        } else {
+            self.untagged.push_back(waiting);
+        }
+    }
+
+    fn arrive(&mut self, new: Waiting, shared: &mut Shared) {
+        let slot = self
+            .commands
+            .iter()
+            .position(Option::is_none)
+            .expect("a tag is free");
+        self.outstanding += 1;
+        let target = match new.op {
+            Op::Flush => Target::default(),
+            _ => self.mechanics.target(new.lbn),
+        };
+        self.commands[slot] = Some(Command {
+            op: new.op,
+            lbn: new.lbn,
+            sectors: if new.op == Op::Flush { 0 } else { new.sectors },
+            cookie: new.cookie,
+            serial: self.serial,
+            arrival_ns: to_ns(shared.now_ps),
+            start_ns: None,
+            medium: Medium::None,
+            depth: self.outstanding,
+            hit: Hit::None,
+            target,
+            next: new.lbn,
+            moving: VecDeque::new(),
+        });
+        self.serial += 1;
+        self.ask_bus(slot as u32, Phase::Command, shared);
+    }
+
+    pub fn bus_done(&mut self, slot: u32, phase: Phase, shared: &mut Shared) {
+        match phase {
+            Phase::Command => {
+                self.decode.push_back(slot);
+                if self.decode.len() == 1 {
+                    self.start_decode(shared);
+                }
+            }
+            Phase::Data { last, .. } => {
+                if self.command(slot).op != Op::Read {
+                    self.data_here(slot, last, shared);
+                } else {
+                    self.complete(slot, shared);
+                }
+            }
+            Phase::Status => {
+                self.complete(slot, shared);
+            }
+        }
+    }
+
+    fn start_decode(&mut self, shared: &mut Shared) {
+        let Some(&slot) = self.decode.front() else {
+            return;
+        };
+        self.catch_up(shared.now_ps);
+        let command = self.command(slot);
+        let (start, end) = (command.lbn, command.end());
+        let (op, file) = (command.op, &self.model().file);
+        let overhead = match op {
+            Op::Read if self.buffered(start, end).is_some() || self.streaming(start).is_some() => {
+                &file.overhead_read_hit_ns
+            }
+            Op::Read => &file.overhead_read_miss_ns,
+            Op::Write | Op::WriteFua if self.extends(start) => &file.overhead_write_hit_ns,
+            Op::Write | Op::WriteFua => &file.overhead_write_miss_ns,
+            Op::Flush => &file.overhead_read_hit_ns,
+        };
+        let overhead_ps = overhead.value[usize::from(self.wrote_last)] as i64 * 1000;
+        self.wrote_last = matches!(op, Op::Write | Op::WriteFua);
+        shared.schedule(
+            shared.now_ps + overhead_ps,
+            Event::Decoded { unit: self.unit },
+        );
+    }
+
+    pub fn decoded(&mut self, shared: &mut Shared) {
+        let slot = self.decode.pop_front().expect("a command is being decoded");
+        self.catch_up(shared.now_ps);
+        let (op, start, end) = {
+            let command = self.command(slot);
+            (command.op, command.lbn, command.end())
+        };
+        match op {
+            Op::Read => match self.buffered(start, end) {
+                Some(segment) => self.read_hit(slot, segment, shared),
+                None => self.reads.push(slot),
+            },
+            Op::Write | Op::WriteFua => {
+                let cached = op == Op::Write && self.write_cache;
+                self.command_mut(slot).hit = if cached { Hit::Cached } else { Hit::Through };
+                self.writes.push(slot);
+                self.admit_writes(shared);
+            }
+            Op::Flush => {
+                self.command_mut(slot).start_ns = Some(to_ns(shared.now_ps));
+                self.flushes.push(Flush {
+                    slot,
+                    admitted: self.admitted,
+                });
+                self.finish_flushes(shared);
+            }
+        }
+        self.kick(shared);
+        self.start_decode(shared);
+    }
+
+    // Commands: from the buffer to the host.
+
+    fn ask_bus(&self, slot: u32, phase: Phase, shared: &mut Shared) {
+        shared.bus_ask(
+            self.bus,
+            Turn {
+                unit: self.unit,
+                slot,
+                phase,
+                hold: self.hold,
+            },
+        );
+    }
+
+    pub fn data_ready(&mut self, slot: u32, shared: &mut Shared) {
+        let bytes = self.command(slot).sectors * SECTOR_BYTES;
+        self.ask_bus(slot, Phase::Data { bytes, last: true }, shared);
+    }
+
+    /// Acknowledges a command; returns the key of its trace line.
+    fn complete(&mut self, slot: u32, shared: &mut Shared) -> Key {
+        let command = self.commands[slot as usize]
+            .take()
+            .expect("only a live command completes");
+        self.outstanding -= 1;
+        let acknowledged_ns = shared.complete(self.unit, command.cookie);
+        assert!(
+            acknowledged_ns >= command.arrival_ns,
+            "acknowledged before it arrived"
+        );
+        let line = Line {
+            op: command.op,
+            lbn: command.lbn,
+            sectors: command.sectors,
+            slot,
+            arrival_ns: command.arrival_ns,
+            start_ns: command.start_ns.unwrap_or(command.arrival_ns),
+            medium: command.medium,
+            depth: command.depth,
+            hit: command.hit,
+        };
+        let key = shared.trace.push(self.unit, acknowledged_ns, line);
+        if self.hold {
+            shared.bus_release(self.bus, self.unit);
+        }
+        if let Some(next) = self.untagged.pop_front() {
+            self.arrive(next, shared);
+        }
+        key
+    }
+
+    fn finish_flushes(&mut self, shared: &mut Shared) {
+        let oldest = self
+            .write_segments
+            .iter()
+            .flat_map(|s| s.pieces.front().into_iter().chain(s.overwrites.iter()))
+            .map(|p| p.admitted)
+            .min()
+            .unwrap_or(u64::MAX);
+        let (done, left) = std::mem::take(&mut self.flushes)
+            .into_iter()
+            .partition(|f| f.admitted <= oldest);
+        self.flushes = left;
+        let done: Vec<Flush> = done;
+        for flush in done {
+            self.ask_bus(flush.slot, Phase::Status, shared);
+        }
+    }
+
+    // The read side of the buffer.
+
+    /// The segment that holds all of `start..end`: a read segment, or a write segment, whose
+    /// numbers follow.
+    fn buffered(&self, start: u64, end: u64) -> Option<usize> {
+        let reads = self.read_segments.iter();
+        let found = reads.clone().position(|s| s.start <= start && end <= s.end);
+        found.or_else(|| {
+            let writes = self.write_segments.iter();
+            let i = writes
+                .clone()
+                .position(|s| s.start <= start && end <= s.here)?;
+            Some(self.read_segments.len() + i)
+        })
+    }
+
+    /// The read-ahead in whose path a read from `start` lies.
+    fn streaming(&self, start: u64) -> Option<Ahead> {
+        let ahead = self.ahead?;
+        let segment = &self.read_segments[ahead.segment];
+        (segment.start <= start && start <= ahead.limit).then_some(ahead)
+    }
+
+    fn read_hit(&mut self, slot: u32, segment: usize, shared: &mut Shared) {
+        let now_ps = shared.now_ps;
+        let command = self.command_mut(slot);
+        command.start_ns = Some(to_ns(now_ps));
+        command.hit = Hit::Hit;
+        let (start, end) = (command.lbn, command.end());
+        self.data_ready(slot, shared);
+        if segment >= self.read_segments.len() {
+            return;
+        }
+        self.touch(segment);
+        let limit = self.limit(start, end);
+        let read_to = self.read_segments[segment].end;
+        if let Some(ahead) = self.ahead.as_mut().filter(|a| a.segment == segment) {
+            ahead.limit = ahead.limit.max(limit);
+        } else if self.paused == Some(segment)
+            && self.job.is_none()
+            && self.model().file.read_ahead_resume.value
+            && read_to < limit
+        {
+            self.head = self.mechanics.position(&self.head, now_ps, read_to, false);
+            self.ahead = Some(Ahead { segment, limit });
+            self.paused = None;
+        }
+    }
+
+    /// How far a read of `start..end` lets the drive read ahead.
+    fn limit(&self, start: u64, end: u64) -> u64 {
+        let geometry = &self.model().geometry;
+        let file = &self.model().file;
+        let track = || geometry.track(end - 1);
+        let stop = match file.read_ahead_stop.value {
+            ReadAheadStop::Request => end,
+            ReadAheadStop::Track => track().end,
+            ReadAheadStop::Cylinder => geometry.cylinder_end(&track()),
+            ReadAheadStop::Segment => u64::MAX,
+        };
+        // The request itself stays in the segment until the host has it.
+        let full = start + file.segment_sectors.value;
+        let most = end.saturating_add(file.read_ahead_max_sectors.value);
+        // What is newer in the write segments is not read from the medium.
+        let dirty = self.write_segments.iter().filter(|s| s.dirty());
+        let dirty = dirty.filter(|s| s.end > end).map(|s| s.dirty_start()).min();
+        let limit = stop
+            .min(full)
+            .min(most)
+            .min(dirty.unwrap_or(u64::MAX))
+            .max(end);
+        limit.min(geometry.sectors)
+    }
+
+    fn touch(&mut self, segment: usize) {
+        self.use_clock += 1;
+        self.read_segments[segment].used = self.use_clock;
+    }
+
+    /// Drops what read segments hold of `start..end`, which is being written.
+    fn invalidate(&mut self, start: u64, end: u64) {
+        for i in 0..self.read_segments.len() {
+            let segment = &mut self.read_segments[i];
+            if segment.start < end && start < segment.end {
+                *segment = ReadSegment::default();
+                self.ahead = self.ahead.filter(|a| a.segment != i);
+                self.paused = self.paused.filter(|&p| p != i);
+            }
+        }
+        for segment in &mut self.write_segments {
+            if !segment.dirty() && segment.start < end && start < segment.here {
+                *segment = WriteSegment {
+                    used: segment.used,
+                    ..WriteSegment::default()
+                };
+            }
+        }
+        if let Some(ahead) = &mut self.ahead {
+            if end > self.read_segments[ahead.segment].end {
+                ahead.limit = ahead
+                    .limit
+                    .min(start.max(self.read_segments[ahead.segment].end));
+            }
+        }
+    }
+
+    /// Brings read-ahead up to date.
+    fn catch_up(&mut self, now_ps: i64) {
+        let Some(ahead) = self.ahead else { return };
+        debug_assert!(self.job.is_none());
+        self.mechanics
+            .pass_until(&mut self.head, now_ps, ahead.limit);
+        let size = self.model().file.segment_sectors.value;
+        let segment = &mut self.read_segments[ahead.segment];
+        segment.end = self.head.lbn;
+        segment.start = segment.start.max(segment.end.saturating_sub(size));
+        if self.head.lbn >= ahead.limit {
+            self.ahead = None;
+            self.paused = Some(ahead.segment);
+        }
+    }
+
+    // The write side of the buffer.
+
+    /// Whether a write at `start` continues or overwrites an extent in the buffer.
+    fn extends(&self, start: u64) -> bool {
+        self.write_segments
+            .iter()
+            .any(|s| s.start <= start && start <= s.end && s.end > 0)
+    }
+
+    /// Sectors of a long write that take room in the buffer at a time.
+    fn chunk(&self, sectors: u64) -> u64 {
+        let size = self.model().file.segment_sectors.value;
+        if sectors <= size {
+            sectors
+        } else {
+            sectors.div_ceil(sectors.div_ceil(size / 2))
+        }
+    }
+
+    /// First sector and end of what the write in `slot` needs room for next.
+    fn wanted(&self, slot: u32) -> (u64, u64) {
+        let command = self.command(slot);
+        (
+            command.next,
+            command
+                .end()
+                .min(command.next + self.chunk(command.sectors)),
+        )
+    }
+
+    fn room(&self, slot: u32) -> Option<Room> {
+        let (start, end) = self.wanted(slot);
+        let size = self.model().file.segment_sectors.value;
+        let mut append = None;
+        for (i, segment) in self
+            .write_segments
+            .iter()
+            .enumerate()
+            .filter(|(_, s)| s.dirty())
+        {
+            if segment.dirty_overlaps(start, end) {
+                // In place, unless the arm is at it or the older data is still on its way.
+                let writing = matches!(self.job, Some(Job::Write { segment }) if segment == i);
+                let free = if writing {
+                    segment.pieces[0].end
+                } else {
+                    segment.dirty_start()
+                };
+                return (free <= start && end <= segment.here).then_some(Room::Overwrite(i));
+            }
+            if segment.end == start && end - segment.dirty_start() <= size {
+                append = Some(Room::Append(i));
+            }
+        }
+        append.or_else(|| {
+            // A clean extent that this continues, or else the one unused for longest.
+            let clean = self
+                .write_segments
+                .iter()
+                .enumerate()
+                .filter(|(_, s)| !s.dirty());
+            let best = clean.min_by_key(|(_, s)| (s.end != start, s.used));
+            best.map(|(i, _)| Room::Fresh(i))
+        })
+    }
+
+    /// Gives room to writes that wait for it, in the order of the queue algorithm.
+    fn admit_writes(&mut self, shared: &mut Shared) {
+        while let Some((index, room)) = self.next_admission(shared) {
+            self.admit(index, room, shared);
+        }
+    }
+
+    fn next_admission(&self, shared: &Shared) -> Option<(usize, Room)> {
+        let first = *self.writes.first()?;
+        if self.queue == QueueAlgorithm::Fcfs {
+            return self.room(first).map(|room| (0, room));
+        }
+        let mut best: Option<(i64, usize, Room)> = None;
+        let depart_ps = shared.now_ps.max(self.head.settled_ps);
+        let angle = self.mechanics.angle_at(depart_ps);
+        for (index, &slot) in self.writes.iter().enumerate() {
+            let command = self.command(slot);
+            let cost = match self.room(slot) {
+                None => continue,
+                Some(room @ (Room::Append(_) | Room::Overwrite(_))) => return Some((index, room)),
+                Some(room) => (
+                    self.cost(&command.target, command.next, angle, true),
+                    index,
+                    room,
+                ),
+            };
+            if best.is_none_or(|b| cost.0 < b.0) {
+                best = Some(cost);
+            }
+        }
+        best.map(|(_, index, room)| (index, room))
+    }
+
+    fn admit(&mut self, index: usize, room: Room, shared: &mut Shared) {
+        let slot = self.writes[index];
+        let (start, end) = self.wanted(slot);
+        let through = self.command(slot).hit == Hit::Through;
+        let last = end == self.command(slot).end();
+        let target = if last {
+            Target::default()
+        } else {
+            self.mechanics.target(end)
+        };
+        self.catch_up(shared.now_ps);
+        self.invalidate(start, end);
+        let size = self.model().file.segment_sectors.value;
+        let admitted = self.admitted;
+        self.admitted += 1;
+        self.use_clock += 1;
+        let command = self.commands[slot as usize]
+            .as_mut()
+            .expect("a waiting write is live");
+        command.start_ns.get_or_insert(to_ns(shared.now_ps));
+        command.next = end;
+        let piece = Piece {
+            lbn: start,
+            end,
+            serial: command.serial,
+            admitted,
+            here: false,
+            last,
+            through: (through && last).then_some(slot),
+            line: None,
+        };
+        let number = match room {
+            Room::Append(i) | Room::Overwrite(i) | Room::Fresh(i) => i,
+        };
+        command.moving.push_back((number, admitted));
+        if last {
+            self.writes.remove(index);
+        } else {
+            command.target = target;
+        }
+        let segment = &mut self.write_segments[number];
+        segment.used = self.use_clock;
+        match room {
+            Room::Overwrite(_) => segment.overwrites.push(piece),
+            Room::Append(_) | Room::Fresh(_) => {
+                if !segment.dirty() {
+                    self.dirty_segments += 1;
+                    if segment.end != start {
+                        (segment.start, segment.here) = (start, start);
+                    }
+                }
+                segment.end = end;
+                segment.start = segment.start.max(end.saturating_sub(size));
+                segment.pieces.push_back(piece);
+            }
+        }
+        let bytes = (end - start) * SECTOR_BYTES;
+        // The status of a write-through follows later, by itself.
+        self.ask_bus(
+            slot,
+            Phase::Data {
+                bytes,
+                last: last && !through,
+            },
+            shared,
+        );
+    }
+
+    /// A piece has crossed the bus.
+    fn data_here(&mut self, slot: u32, acknowledge: bool, shared: &mut Shared) {
+        let (number, admitted) = self
+            .command_mut(slot)
+            .moving
+            .pop_front()
+            .expect("this data was on its way");
+        if acknowledge {
+            self.command_mut(slot).medium = Medium::Pending;
+        }
+        let key = acknowledge.then(|| self.complete(slot, shared));
+        let segment = &mut self.write_segments[number];
+        let mut pieces = segment
+            .pieces
+            .iter_mut()
+            .chain(segment.overwrites.iter_mut());
+        let piece = pieces
+            .find(|p| p.admitted == admitted)
+            .expect("dirty data stays");
+        piece.here = true;
+        piece.line = key;
+        segment.here = segment.here.max(piece.end);
+        if segment.overwrites.iter().any(|o| o.admitted == admitted) {
+            // The older data may have been written around it meanwhile; then it is on the medium.
+            self.settle_overwrites(number, shared);
+        }
+        self.admit_writes(shared);
+        self.kick(shared);
+    }
+
+    fn piece_on_medium(&mut self, piece: &Piece, shared: &mut Shared) {
+        let ns = to_ns(shared.now_ps);
+        if let Some(slot) = piece.through {
+            self.command_mut(slot).medium = Medium::At(ns);
+            self.ask_bus(slot, Phase::Status, shared);
+        } else if piece.last {
+            let line = piece
+                .line
+                .expect("a cached write is acknowledged before it is written");
+            shared.trace.on_medium(line, ns);
+        }
+    }
+
+    fn settle_overwrites(&mut self, number: usize, shared: &mut Shared) {
+        let segment = &mut self.write_segments[number];
+        let written = segment.dirty_start();
+        let all = std::mem::take(&mut segment.overwrites);
+        let (done, left): (Vec<_>, Vec<_>) =
+            all.into_iter().partition(|o| o.here && o.end <= written);
+        segment.overwrites = left;
+        for piece in done {
+            self.piece_on_medium(&piece, shared);
+        }
+    }
+
+    // The arm.
+
+    /// Gives the arm its next work, if it is free for it.
+    fn kick(&mut self, shared: &mut Shared) {
+        if self.job.is_some() {
+            return;
+        }
+        self.catch_up(shared.now_ps);
+        match self.choose(shared.now_ps) {
+            Some(Choice::Read(index)) => self.start_read(index, shared),
+            Some(Choice::Write(segment)) => self.start_write(segment, shared),
+            None => {}
+        }
+    }
+
+    /// The cost by which the queue algorithm compares; the smallest goes first.
+    #[inline]
+    fn cost(&self, target: &Target, lbn: u64, angle_ps: i64, write: bool) -> i64 {
+        match self.queue {
+            QueueAlgorithm::Sptf => {
+                self.mechanics
+                    .positioning_ps(self.head.track.place, angle_ps, target, write)
+            }
+            QueueAlgorithm::Clook => {
+                // Behind the head means after everything before it.
+                let behind = if lbn < self.head.lbn { 1 << 60 } else { 0 };
+                behind + lbn as i64
+            }
+            QueueAlgorithm::Fcfs => 0,
+        }
+    }
+
+    fn choose(&self, now_ps: i64) -> Option<Choice> {
+        let depart_ps = now_ps.max(self.head.settled_ps);
+        let angle = self.mechanics.angle_at(depart_ps);
+        let mut best: Option<(i64, u64, Choice)> = None;
+        let mut offer = |cost: i64, serial: u64, choice: Choice| {
+            if best.is_none_or(|(c, s, _)| (cost, serial) < (c, s)) {
+                best = Some((cost, serial, choice));
+            }
+        };
+        if self.dirty_segments > 0 {
+            for (i, segment) in self
+                .write_segments
+                .iter()
+                .enumerate()
+                .filter(|(_, s)| s.ready())
+            {
+                let piece = &segment.pieces[0];
+                let target = self.mechanics.target(piece.lbn);
+                offer(
+                    self.cost(&target, piece.lbn, angle, true),
+                    piece.serial,
+                    Choice::Write(i),
+                );
+            }
+        }
+        // A flush comes before reads, or an endless stream of near reads could hold it up.
+        if self.flushes.is_empty() || self.dirty_segments == 0 {
+            for (i, &slot) in self.reads.iter().enumerate() {
+                let command = self.command(slot);
+                if self.dirty_segments > 0 && self.blocked(command.lbn, command.end()) {
+                    continue;
+                }
+                let cost = if self.queue != QueueAlgorithm::Fcfs
+                    && self.streaming(command.lbn).is_some()
+                {
+                    // The head is on its way there.
+                    i64::MIN
+                } else {
+                    self.cost(&command.target, command.lbn, angle, false)
+                };
+                offer(cost, command.serial, Choice::Read(i));
+            }
+        }
+        best.map(|(.., choice)| choice)
+    }
+
+    /// Whether a read must wait because newer data for it has not reached the medium.
+    fn blocked(&self, start: u64, end: u64) -> bool {
+        self.write_segments
+            .iter()
+            .any(|s| s.dirty_overlaps(start, end))
+    }
+
+    fn start_read(&mut self, index: usize, shared: &mut Shared) {
+        let slot = self.reads.remove(index);
+        let (start, end) = (self.command(slot).lbn, self.command(slot).end());
+        let now_ps = shared.now_ps;
+        let streaming = self.streaming(start);
+        let number = streaming.map(|a| a.segment).unwrap_or_else(|| {
+            let held = |s: &ReadSegment| s.start <= start && start <= s.end && s.start < s.end;
+            self.read_segments.iter().position(held).unwrap_or_else(|| {
+                let lru = self
+                    .read_segments
+                    .iter()
+                    .enumerate()
+                    .min_by_key(|(_, s)| s.used);
+                let number = lru.expect("a drive has a read segment").0;
+                self.read_segments[number] = ReadSegment {
+                    start,
+                    end: start,
+                    used: 0,
+                };
+                number
+            })
+        });
+        self.touch(number);
+        let from = self.read_segments[number].end;
+        debug_assert!(from < end);
+        if streaming.is_none() {
+            self.head = self.mechanics.position(&self.head, now_ps, from, false);
+        }
+        debug_assert_eq!(self.head.lbn, from);
+        let first_ps = self.head.at_ps;
+        self.mechanics.pass(&mut self.head, end, false);
+        let done_ps = self.head.at_ps;
+        let limit = self.limit(start, end);
+        let least = end + self.model().file.read_ahead_min_sectors.value;
+        if least.min(limit) > end {
+            self.mechanics.pass(&mut self.head, least.min(limit), false);
+        }
+
+        let bytes = (end - start) * SECTOR_BYTES;
+        let bus_ps = shared.bus_data_ps(self.bus, bytes);
+        let sector_ps = shared.bus_data_ps(self.bus, SECTOR_BYTES);
+        let command = self.command_mut(slot);
+        command.start_ns = Some(to_ns(now_ps));
+        command.medium = Medium::At(to_ns(done_ps));
+        command.hit = if from > start { Hit::Part } else { Hit::Miss };
+        // The transfer runs beside the medium and ends one sector after it; a bus slower than
+        // the medium starts with the first data.
+        let ready_ps = (done_ps - bus_ps + sector_ps).max(first_ps).max(now_ps);
+        shared.schedule(
+            ready_ps,
+            Event::DataReady {
+                unit: self.unit,
+                slot,
+            },
+        );
+        shared.schedule(self.head.at_ps, Event::ArmDone { unit: self.unit });
+        self.job = Some(Job::Read {
+            segment: number,
+            limit,
+        });
+        (self.ahead, self.paused) = (None, None);
+    }
+
+    fn start_write(&mut self, number: usize, shared: &mut Shared) {
+        let piece = &self.write_segments[number].pieces[0];
+        let (lbn, end) = (piece.lbn, piece.end);
+        self.head = self
+            .mechanics
+            .position(&self.head, shared.now_ps, lbn, true);
+        self.mechanics.pass(&mut self.head, end, true);
+        shared.schedule(self.head.at_ps, Event::ArmDone { unit: self.unit });
+        self.job = Some(Job::Write { segment: number });
+        (self.ahead, self.paused) = (None, None);
+    }
+
+    pub fn arm_done(&mut self, shared: &mut Shared) {
+        match self.job.take().expect("the arm was busy") {
+            Job::Read {
+                segment: number,
+                limit,
+            } => {
+                let size = self.model().file.segment_sectors.value;
+                let segment = &mut self.read_segments[number];
+                segment.end = self.head.lbn;
+                segment.start = segment.start.max(segment.end.saturating_sub(size));
+                let (start, end) = (segment.start, segment.end);
+                if end < limit {
+                    self.ahead = Some(Ahead {
+                        segment: number,
+                        limit,
+                    });
+                } else {
+                    self.paused = Some(number);
+                }
+                // Others that this read brought in.
+                let mut i = 0;
+                while i < self.reads.len() {
+                    let command = self.command(self.reads[i]);
+                    if start <= command.lbn && command.end() <= end {
+                        let slot = self.reads.remove(i);
+                        self.read_hit(slot, number, shared);
+                    } else {
+                        i += 1;
+                    }
+                }
+            }
+            Job::Write { segment: number } => {
+                let segment = &mut self.write_segments[number];
+                let piece = segment.pieces.pop_front().expect("it was being written");
+                if !segment.dirty() {
+                    self.dirty_segments -= 1;
+                }
+                self.piece_on_medium(&piece, shared);
+                self.settle_overwrites(number, shared);
+                self.finish_flushes(shared);
+                self.admit_writes(shared);
+            }
+        }
+        self.kick(shared);
+    }
+
+    fn command(&self, slot: u32) -> &Command {
+        self.commands[slot as usize]
+            .as_ref()
+            .expect("the slot holds a live command")
+    }
+
+    fn command_mut(&mut self, slot: u32) -> &mut Command {
+        self.commands[slot as usize]
+            .as_mut()
+            .expect("the slot holds a live command")
+    }
+}

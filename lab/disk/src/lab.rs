@@ -1,0 +1,477 @@
+// SPDX-License-Identifier: MIT
+//! The lab: all units and buses of one topology, and the one order of their events.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use crate::bus::{Bus, Phase, Turn};
+use crate::drive::Drive;
+use crate::error::Error;
+use crate::rng::SplitMix64;
+use crate::topology::{queue_of, Topology, UnitKind};
+use crate::trace::Trace;
+
+/// No event is pending.
+pub const NEVER: i64 = i64::MAX;
+
+/// Latest time that can be simulated, in ns: the core counts ps in 63 bits (about 106 days), and
+/// leaves a tenth of it for the event that lies furthest ahead.
+pub const TIME_MAX_NS: i64 = i64::MAX / 1000 / 10 * 9;
+
+/// Most sectors in one command: what a 32-bit byte count can move.
+const COMMAND_SECTORS_MAX: u64 = 1 << 23;
+
+/// What a command does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Op {
+    /// Read.
+    Read,
+    /// Write; acknowledged from the buffer when the write cache is on.
+    Write,
+    /// Everything acknowledged before it is on the medium when it completes.
+    Flush,
+    /// Write that is acknowledged from the medium.
+    WriteFua,
+}
+
+impl Op {
+    /// The letter in traces and request lists.
+    pub fn letter(self) -> char {
+        match self {
+            Self::Read => 'R',
+            Self::Write => 'W',
+            Self::Flush => 'F',
+            Self::WriteFua => 'U',
+        }
+    }
+
+    /// The operation with this letter, in either case.
+    pub fn from_letter(letter: &str) -> Option<Self> {
+        match letter {
+            "R" | "r" => Some(Self::Read),
+            "W" | "w" => Some(Self::Write),
+            "F" | "f" => Some(Self::Flush),
+            "U" | "u" => Some(Self::WriteFua),
+            _ => None,
+        }
+    }
+}
+
+/// A command that is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Completion {
+    /// What the caller gave.
+    pub cookie: u64,
+    /// Unit number.
+    pub unit: u32,
+    /// 0: all went well.
+    pub status: i32,
+    /// When it was acknowledged.
+    pub acknowledged_ns: i64,
+}
+
+/// What happens next somewhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Event {
+    BusDone { bus: u32 },
+    Decoded { unit: u32 },
+    DataReady { unit: u32, slot: u32 },
+    ArmDone { unit: u32 },
+    NullDone { unit: u32, cookie: u64 },
+}
+
+/// All that units share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub now_ps: i64,
+    pub trace: Trace,
+    events: BinaryHeap<Reverse<(i64, u64, Event)>>,
+    serial: u64,
+    buses: Vec<Bus>,
+    host_mb_s: Option<u64>,
+    host_free_ps: i64,
+    completions: VecDeque<Completion>,
+    outstanding: usize,
+}
+
+/// Rounds up to a whole ns: an event has happened when the outside sees it.
+pub(crate) fn to_ns(ps: i64) -> i64 {
+    ps / 1000 + i64::from(ps % 1000 != 0)
+}
+
+impl Shared {
+    pub fn schedule(&mut self, at_ps: i64, event: Event) {
+        debug_assert!(at_ps >= self.now_ps, "an event cannot lie in the past");
+        self.events.push(Reverse((at_ps, self.serial, event)));
+        self.serial += 1;
+    }
+
+    pub fn bus_ask(&mut self, bus: usize, turn: Turn) {
+        self.buses[bus].ask(turn);
+        self.bus_grant(bus);
+    }
+
+    pub fn bus_release(&mut self, bus: usize, unit: u32) {
+        self.buses[bus].release(unit);
+        self.bus_grant(bus);
+    }
+
+    pub fn bus_data_ps(&self, bus: usize, bytes: u64) -> i64 {
+        self.buses[bus].data_ps(bytes, self.host_mb_s)
+    }
+
+    fn bus_grant(&mut self, bus: usize) {
+        let Some(turn) = self.buses[bus].grant() else {
+            return;
+        };
+        let (before, in_all) = self.buses[bus].turn_ps(turn.phase, self.host_mb_s);
+        let mut end = self.now_ps + in_all;
+        if let (Phase::Data { bytes, .. }, Some(host)) = (turn.phase, self.host_mb_s) {
+            let start = (self.now_ps + before).max(self.host_free_ps);
+            let host_end = start + (u128::from(bytes) * 1_000_000 / u128::from(host)) as i64;
+            self.host_free_ps = host_end;
+            end = end.max(host_end);
+        }
+        self.schedule(end, Event::BusDone { bus: bus as u32 });
+    }
+
+    pub fn complete(&mut self, unit: u32, cookie: u64) -> i64 {
+        let acknowledged_ns = to_ns(self.now_ps);
+        self.completions.push_back(Completion {
+            cookie,
+            unit,
+            status: 0,
+            acknowledged_ns,
+        });
+        self.outstanding -= 1;
+        acknowledged_ns
+    }
+}
+
+#[derive(Debug)]
+enum Unit {
+    Drive(Box<Drive>),
+    Null { latency_ps: i64 },
+}
+
+/// One lab; see the crate's documentation for how it is driven.
+#[derive(Debug)]
+pub struct Lab {
+    units: Vec<Unit>,
+    names: Vec<String>,
+    tags: Vec<u32>,
+    shared: Shared,
+    submitted: bool,
+}
+
+impl Lab {
+    /// A lab at time 0 with its drives at rest: arms at cylinder 0, caches empty, spindle phases 0.
+    pub fn new(topology: Topology) -> Self {
+        let buses: Vec<Bus> = topology.buses.iter().map(Bus::new).collect();
+        let mut units = Vec::new();
+        let names: Vec<String> = topology.units.iter().map(|u| u.name.clone()).collect();
+        let tags = topology.units.iter().map(|u| u.max_tags).collect();
+        for (number, spec) in topology.units.into_iter().enumerate() {
+            units.push(match spec.kind {
+                UnitKind::Null { latency_ns } => Unit::Null {
+                    latency_ps: latency_ns as i64 * 1000,
+                },
+                UnitKind::Drive {
+                    model,
+                    bus,
+                    queue,
+                    write_cache,
+                } => Unit::Drive(Box::new(
+                    Drive::new(*model, number as u32, bus, buses[bus].kind, spec.max_tags)
+                        .with(queue, write_cache),
+                )),
+            });
+        }
+        let shared = Shared {
+            now_ps: 0,
+            trace: Trace::new(names.clone()),
+            events: BinaryHeap::new(),
+            serial: 0,
+            buses,
+            host_mb_s: topology.host_bus_mb_s,
+            host_free_ps: 0,
+            completions: VecDeque::new(),
+            outstanding: 0,
+        };
+        Self {
+            units,
+            names,
+            tags,
+            shared,
+            submitted: false,
+        }
+    }
+
+    /// Number of the unit called `name`.
+    ///
+    /// # Errors
+    /// No unit has that name.
+    pub fn unit(&self, name: &str) -> Result<u32, Error> {
+        self.names
+            .iter()
+            .position(|n| n == name)
+            .map(|i| i as u32)
+            .ok_or_else(|| {
+                Error::Call(format!(
+                    "the topology has no unit \"{name}\"; it has: {}",
+                    self.names.join(", ")
+                ))
+            })
+    }
+
+    /// Number of units.
+    pub fn units(&self) -> u32 {
+        self.units.len() as u32
+    }
+
+    /// Capacity in sectors; 0 for a null unit or an unknown number.
+    pub fn sectors(&self, unit: u32) -> u64 {
+        match self.units.get(unit as usize) {
+            Some(Unit::Drive(drive)) => drive.sectors(),
+            _ => 0,
+        }
+    }
+
+    /// Commands that can be outstanding at the unit; 0 for an unknown number.
+    pub fn max_tags(&self, unit: u32) -> u32 {
+        self.tags.get(unit as usize).copied().unwrap_or(0)
+    }
+
+    /// Changes a setting (`queue` or `write-cache`) before the first command.
+    ///
+    /// # Errors
+    /// An unknown unit, key or value, a null unit, or a call after the first command.
+    pub fn set(&mut self, unit: u32, key: &str, value: &str) -> Result<(), Error> {
+        let name = self.name(unit)?.to_string();
+        let wrong = |message: String| Err(Error::Call(format!("unit \"{name}\": {message}")));
+        if self.submitted {
+            return wrong(format!("{key} can only be set before the first command"));
+        }
+        let Unit::Drive(drive) = &mut self.units[unit as usize] else {
+            return wrong(format!("a null unit has no {key}"));
+        };
+        match (key, value) {
+            ("queue", name) => match queue_of(drive.model(), name) {
+                Ok(queue) => drive.set_queue(queue),
+                Err(message) => return wrong(format!("queue: {message}")),
+            },
+            ("write-cache", "on") => drive.set_write_cache(true),
+            ("write-cache", "off") => drive.set_write_cache(false),
+            ("write-cache", other) => {
+                return wrong(format!("write-cache: \"{other}\" is not on or off"));
+            }
+            _ => {
+                return wrong(format!(
+                    "no setting \"{key}\"; there are: queue, write-cache"
+                ))
+            }
+        }
+        Ok(())
+    }
+
+    /// The marker: puts every drive into a stated state (arm at cylinder 0 and head 0, caches
+    /// empty, spindle phase drawn from `seed`) and returns a start delay of up to one revolution
+    /// of the slowest drive, drawn first.
+    ///
+    /// # Errors
+    /// The lab is not idle, or the label would break a trace line.
+    pub fn reset(&mut self, now_ns: i64, label: &str, seed: u64) -> Result<i64, Error> {
+        if label.is_empty() || label.contains(|c: char| c.is_whitespace() || c.is_control()) {
+            return Err(Error::Call(format!(
+                "reset: label {label:?} must be one word"
+            )));
+        }
+        self.check_time("reset", now_ns)?;
+        self.advance(now_ns);
+        if !self.idle() {
+            return Err(Error::Call(format!(
+                "reset to \"{label}\": the lab is not idle ({} commands outstanding); wait until \
+                 it is",
+                self.shared.outstanding
+            )));
+        }
+        let mut rng = SplitMix64::new(seed);
+        let drives = || {
+            self.units.iter().filter_map(|u| match u {
+                Unit::Drive(d) => Some(d),
+                Unit::Null { .. } => None,
+            })
+        };
+        let longest_ps = drives().map(|d| d.model().geometry.revolution_ps).max();
+        let start_delay_ns = longest_ps.map_or(0, |ps| rng.below((ps / 1000) as u64) as i64);
+        let now_ps = now_ns * 1000;
+        for unit in &mut self.units {
+            if let Unit::Drive(drive) = unit {
+                let phase = rng.below(drive.model().geometry.revolution_ps as u64) as i64;
+                drive.reset(now_ps, phase);
+            }
+        }
+        self.shared.host_free_ps = now_ps;
+        self.shared.trace.settle(NEVER);
+        self.shared.trace.comment(&format!(
+            "# cell {label} seed {seed} now_ns {now_ns} start_delay_ns {start_delay_ns}"
+        ));
+        Ok(start_delay_ns)
+    }
+
+    /// Hands a command to a unit at `now_ns`. Nothing completes inside this call.
+    ///
+    /// # Errors
+    /// An unknown unit, a range outside the drive, or a time before one already seen.
+    pub fn submit(
+        &mut self,
+        now_ns: i64,
+        unit: u32,
+        op: Op,
+        lbn: u64,
+        sectors: u64,
+        cookie: u64,
+    ) -> Result<(), Error> {
+        let name = self.name(unit)?;
+        self.check_time(name, now_ns)?;
+        if let Unit::Drive(drive) = &self.units[unit as usize] {
+            let fits = lbn
+                .checked_add(sectors)
+                .is_some_and(|end| end <= drive.sectors());
+            if op != Op::Flush && (!fits || !(1..=COMMAND_SECTORS_MAX).contains(&sectors)) {
+                return Err(Error::Call(format!(
+                    "unit \"{name}\": {} of {sectors} sectors at {lbn} is outside the drive's {} \
+                     sectors or the {COMMAND_SECTORS_MAX} of a command",
+                    op.letter(),
+                    drive.sectors()
+                )));
+            }
+        }
+        self.advance(now_ns);
+        self.submitted = true;
+        self.shared.outstanding += 1;
+        match &mut self.units[unit as usize] {
+            Unit::Drive(drive) => drive.submit(op, lbn, sectors, cookie, &mut self.shared),
+            Unit::Null { latency_ps } => {
+                let at = self.shared.now_ps + *latency_ps;
+                self.shared.schedule(at, Event::NullDone { unit, cookie });
+            }
+        }
+        Ok(())
+    }
+
+    /// When something happens next: the caller advances to that time. [`NEVER`] if nothing is
+    /// pending; the present, if completions wait to be taken.
+    pub fn next_event_ns(&self) -> i64 {
+        if !self.shared.completions.is_empty() {
+            return to_ns(self.shared.now_ps);
+        }
+        self.shared
+            .events
+            .peek()
+            .map_or(NEVER, |Reverse((at, ..))| to_ns(*at))
+    }
+
+    /// Lets time pass up to and including `now_ns`.
+    ///
+    /// # Panics
+    /// If time goes back or beyond [`TIME_MAX_NS`]: the caller's clock is broken, and nothing
+    /// computed after that could be trusted.
+    pub fn advance(&mut self, now_ns: i64) {
+        assert!(
+            now_ns <= TIME_MAX_NS && now_ns * 1000 >= self.shared.now_ps,
+            "advance to {now_ns} ns: the lab is at {} ns already, and ends at {TIME_MAX_NS} ns",
+            to_ns(self.shared.now_ps)
+        );
+        let limit = now_ns * 1000;
+        while let Some(&Reverse((at, _, event))) = self.shared.events.peek() {
+            if at > limit {
+                break;
+            }
+            self.shared.events.pop();
+            self.shared.now_ps = at;
+            self.handle(event);
+        }
+        self.shared.now_ps = limit;
+    }
+
+    fn handle(&mut self, event: Event) {
+        let (units, shared) = (&mut self.units, &mut self.shared);
+        match event {
+            Event::BusDone { bus } => {
+                let turn = shared.buses[bus as usize].finish();
+                drive(units, turn.unit).bus_done(turn.slot, turn.phase, shared);
+                shared.bus_grant(bus as usize);
+            }
+            Event::Decoded { unit } => drive(units, unit).decoded(shared),
+            Event::DataReady { unit, slot } => drive(units, unit).data_ready(slot, shared),
+            Event::ArmDone { unit } => drive(units, unit).arm_done(shared),
+            Event::NullDone { unit, cookie } => {
+                shared.complete(unit, cookie);
+            }
+        }
+    }
+
+    /// Takes the next completion, in order of acknowledgement.
+    pub fn completion(&mut self) -> Option<Completion> {
+        self.shared.completions.pop_front()
+    }
+
+    /// Whether no command is outstanding and all written data is on the medium.
+    pub fn idle(&self) -> bool {
+        self.shared.outstanding == 0
+            && self.units.iter().all(|u| match u {
+                Unit::Drive(drive) => drive.clean(),
+                Unit::Null { .. } => true,
+            })
+    }
+
+    /// Copies whole lines of the trace into `buf`; returns the bytes, 0 when none is left. A
+    /// caller that does not want the trace switches it off ([`Lab::trace_off`]): it grows.
+    pub fn trace_read(&mut self, buf: &mut [u8]) -> usize {
+        // While nothing is outstanding, no line can come before those already acknowledged:
+        // a drive's command takes at least one ns.
+        let now_ns = if self.idle() {
+            NEVER
+        } else {
+            to_ns(self.shared.now_ps)
+        };
+        self.shared.trace.settle(now_ns);
+        self.shared.trace.read(buf)
+    }
+
+    /// Records no trace from here on.
+    pub fn trace_off(&mut self) {
+        self.shared.trace.switch_off();
+    }
+
+    fn name(&self, unit: u32) -> Result<&str, Error> {
+        self.names
+            .get(unit as usize)
+            .map(String::as_str)
+            .ok_or_else(|| {
+                Error::Call(format!(
+                    "no unit number {unit}; ask for it by spindle_unit_find"
+                ))
+            })
+    }
+
+    fn check_time(&self, who: &str, now_ns: i64) -> Result<(), Error> {
+        if now_ns > TIME_MAX_NS || now_ns.saturating_mul(1000) < self.shared.now_ps {
+            return Err(Error::Call(format!(
+                "{who}: time {now_ns} ns lies before the lab's {} ns or after its end {} ns",
+                to_ns(self.shared.now_ps),
+                TIME_MAX_NS
+            )));
+        }
+        Ok(())
+    }
+}
+
+/// The drive behind an event.
+fn drive(units: &mut [Unit], unit: u32) -> &mut Drive {
+    match &mut units[unit as usize] {
+        Unit::Drive(drive) => drive,
+        Unit::Null { .. } => unreachable!("a null unit has only NullDone events"),
+    }
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+//! An event-driven model of mechanical disks in virtual time.
+//!
+//! A [`Lab`] holds the units (drives, null units) and buses of one topology. The caller owns the
+//! clock: it submits commands at a time, asks for the time of the next event, advances to it and
+//! takes completions. Inside there is no clock, thread, file or global, and no floating point:
+//! times are whole picoseconds, seek curves are tables. Opening reads topology and catalogue.
+//!
+//! The C interface is in `ffi.rs` and `include/spindle_disk.h`.
+#![deny(missing_docs)]
+#![deny(unsafe_code)]
+
+mod bus;
+pub mod catalogue;
+mod drive;
+mod error;
+#[allow(unsafe_code)]
+mod ffi;
+pub mod geometry;
+mod lab;
+mod mechanics;
+pub mod rng;
+pub mod seek;
+pub mod topology;
+mod trace;
+
+pub use error::Error;
+pub use lab::{Completion, Lab, Op, NEVER, TIME_MAX_NS};

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: MIT
+//! The topology file: which buses and units one lab has (format in `docs/interfaces.md`).
+
+use std::path::Path;
+
+use serde::Deserialize;
+
+use crate::catalogue::{self, BusFile, Catalogue, DriveModel, QueueAlgorithm};
+use crate::error::Error;
+
+/// Schema name that a topology file must carry.
+pub const SCHEMA: &str = "spindle-topology/1";
+
+/// Commands a null unit takes at once when the file does not say.
+const NULL_MAX_TAGS: u32 = 256;
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    schema: String,
+    catalogue: String,
+    host_bus: Option<HostBus>,
+    #[serde(default)]
+    bus: Vec<BusEntry>,
+    unit: Vec<UnitEntry>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct HostBus {
+    rate_mb_s: u64,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BusEntry {
+    name: String,
+    entry: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct UnitEntry {
+    name: String,
+    drive: Option<String>,
+    bus: Option<String>,
+    max_tags: Option<u32>,
+    queue: Option<String>,
+    write_cache: Option<bool>,
+    null_latency_ns: Option<u64>,
+    #[serde(default)]
+    set: toml::Table,
+}
+
+/// What stands behind a unit.
+#[derive(Debug, Clone)]
+pub enum UnitKind {
+    /// A drive of the catalogue.
+    Drive {
+        /// The drive.
+        model: Box<DriveModel>,
+        /// Index of its bus.
+        bus: usize,
+        /// Queue order in force.
+        queue: QueueAlgorithm,
+        /// Whether the write cache is on.
+        write_cache: bool,
+    },
+    /// The null model: every command takes the same time, in parallel.
+    Null {
+        /// That time.
+        latency_ns: u64,
+    },
+}
+
+/// A unit of the lab.
+#[derive(Debug, Clone)]
+pub struct UnitSpec {
+    /// Its name; unique.
+    pub name: String,
+    /// Commands that can be outstanding at it.
+    pub max_tags: u32,
+    /// Drive or null.
+    pub kind: UnitKind,
+}
+
+/// A whole lab, loaded and checked.
+#[derive(Debug, Clone)]
+pub struct Topology {
+    /// Buses in the file's order.
+    pub buses: Vec<BusFile>,
+    /// Units in the file's order; the index is the unit number.
+    pub units: Vec<UnitSpec>,
+    /// Rate that all buses together cannot exceed, in 10^6 bytes a second.
+    pub host_bus_mb_s: Option<u64>,
+}
+
+impl Topology {
+    /// Reads a topology file and the catalogue entries that it names.
+    ///
+    /// # Errors
+    /// A file that cannot be read, an unknown key or name, a value out of range.
+    pub fn load(path: &Path) -> Result<Self, Error> {
+        Self::from_text(&path.display().to_string(), &catalogue::read(path)?)
+    }
+
+    /// The same from text; `path` is for messages.
+    ///
+    /// # Errors
+    /// As [`Topology::load`].
+    pub fn from_text(path: &str, text: &str) -> Result<Self, Error> {
+        let file: File = catalogue::parse(path, text)?;
+        if file.schema != SCHEMA {
+            return Err(Error::field(
+                path,
+                "schema",
+                format!(
+                    "\"{}\" is not \"{SCHEMA}\"; write the file anew",
+                    file.schema
+                ),
+            ));
+        }
+        let host_bus_mb_s = file.host_bus.map(|h| h.rate_mb_s);
+        if host_bus_mb_s == Some(0) {
+            return Err(Error::field(path, "host_bus.rate_mb_s", "must be above 0"));
+        }
+        let catalogue = Catalogue::new(&file.catalogue);
+        let mut buses = Vec::new();
+        for (i, bus) in file.bus.iter().enumerate() {
+            if file.bus[..i].iter().any(|b| b.name == bus.name) {
+                return Err(Error::field(
+                    path,
+                    "bus.name",
+                    format!("two are \"{}\"", bus.name),
+                ));
+            }
+            buses.push(catalogue.bus(&bus.entry)?);
+        }
+        let mut units: Vec<UnitSpec> = Vec::new();
+        for unit in &file.unit {
+            let spec = unit_spec(path, unit, &file.bus, &buses, &catalogue)?;
+            if units.iter().any(|u| u.name == spec.name) {
+                return Err(Error::field(
+                    path,
+                    "unit.name",
+                    format!("two are \"{}\"", spec.name),
+                ));
+            }
+            units.push(spec);
+        }
+        Ok(Self {
+            buses,
+            units,
+            host_bus_mb_s,
+        })
+    }
+}
+
+fn unit_spec(
+    path: &str,
+    unit: &UnitEntry,
+    entries: &[BusEntry],
+    buses: &[BusFile],
+    catalogue: &Catalogue,
+) -> Result<UnitSpec, Error> {
+    let wrong = |field: &str, message: String| {
+        Err(Error::field(
+            path,
+            format!("unit \"{}\": {field}", unit.name),
+            message,
+        ))
+    };
+    if unit.name.is_empty() || unit.name.contains(|c: char| c.is_whitespace() || c == '#') {
+        return wrong(
+            "name",
+            "must be a word without # (it stands in the trace)".into(),
+        );
+    }
+    let max_tags = match (unit.max_tags, &unit.drive) {
+        (Some(tags), _) if !(1..=256).contains(&tags) => {
+            return wrong("max_tags", format!("{tags} is not 1 to 256"));
+        }
+        (Some(tags), _) => tags,
+        (None, Some(_)) => return wrong("max_tags", "is missing; write 1 for no tags".into()),
+        (None, None) => NULL_MAX_TAGS,
+    };
+    let kind = match (&unit.drive, unit.null_latency_ns) {
+        (None, Some(latency_ns)) => {
+            if unit.bus.is_some()
+                || unit.queue.is_some()
+                || unit.write_cache.is_some()
+                || !unit.set.is_empty()
+            {
+                return wrong(
+                    "null_latency_ns",
+                    "a null unit has no bus and no settings".into(),
+                );
+            }
+            UnitKind::Null {
+                latency_ns: latency_ns.min(i64::MAX as u64 / 2000),
+            }
+        }
+        (Some(drive), None) => {
+            let Some(bus_name) = &unit.bus else {
+                return wrong("bus", "is missing; name one of the buses".into());
+            };
+            let Some(bus) = entries.iter().position(|b| &b.name == bus_name) else {
+                return wrong(
+                    "bus",
+                    format!("there is no bus \"{bus_name}\" in this file"),
+                );
+            };
+            let model = catalogue.drive(drive, &unit.set)?;
+            if model.file.bus_kind.value != buses[bus].kind.value {
+                return wrong(
+                    "bus",
+                    format!("{drive} does not fit on {}", entries[bus].entry),
+                );
+            }
+            if max_tags > model.file.max_tags.value {
+                return wrong(
+                    "max_tags",
+                    format!(
+                        "{max_tags}, but {drive} takes {} at most",
+                        model.file.max_tags.value
+                    ),
+                );
+            }
+            let queue = match &unit.queue {
+                None => model.file.queue.value,
+                Some(name) => queue_of(&model, name).map_err(|message| {
+                    Error::field(path, format!("unit \"{}\": queue", unit.name), message)
+                })?,
+            };
+            let write_cache = unit.write_cache.unwrap_or(model.file.write_cache.value);
+            UnitKind::Drive {
+                model: Box::new(model),
+                bus,
+                queue,
+                write_cache,
+            }
+        }
+        _ => return wrong("drive", "write either drive or null_latency_ns".into()),
+    };
+    Ok(UnitSpec {
+        name: unit.name.clone(),
+        max_tags,
+        kind,
+    })
+}
+
+/// The queue algorithm `name`, if the drive offers it.
+pub(crate) fn queue_of(model: &DriveModel, name: &str) -> Result<QueueAlgorithm, String> {
+    let offered = &model.file.queue_algorithms.value;
+    QueueAlgorithm::from_name(name)
+        .filter(|q| offered.contains(q))
+        .ok_or_else(|| {
+            let names: Vec<_> = offered.iter().map(|q| q.name()).collect();
+            format!(
+                "\"{name}\" is not offered by this drive; it has: {}",
+                names.join(", ")
+            )
+        })
+}
