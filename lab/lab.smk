@@ -55,6 +55,13 @@ rule guest:
         "{STEP} --name 'guest image' --about '2 min' --log {log} -- {PYTHON} lab/guest/build.py && touch -c {output}"
 
 
+rule lab:
+    input:
+        f"{BUILD}/qemu/qemu-system-x86_64",
+        f"{BUILD}/guest/manifest.json",
+        expand(f"{BUILD}/disk/show/{{drive}}.json", drive=sorted({run.drive for run in RUNS.values()})),
+
+
 rule drive:
     input:
         identity_file("drive-{drive}"),

@@ -110,8 +110,15 @@ def qemu_command(run: Run, build: str, work: str, kernel_append: str) -> list[st
 
     cache = "on" if config.assumption(run.paper, "write_cache") else "off"
     command = [f"{build}/qemu/qemu-system-x86_64", "-L", f"{build}/guest/firmware"]
-    command += ["-machine", "pc", "-cpu", "qemu64", "-accel", "tcg,thread=single"]
-    command += ["-icount", f"shift={shift},sleep=off", "-seed", "1", "-rtc", "clock=vm,base=2000-11-22T00:00:00"]
+    command += ["-machine", "pc", "-cpu", "qemu64", "-accel", "tcg,thread=single,tb-size=256"]
+    command += [
+        "-icount",
+        f"shift={shift},sleep=off,lockstep=on",
+        "-seed",
+        "1",
+        "-rtc",
+        "clock=vm,base=2000-11-22T00:00:00",
+    ]
     command += ["-m", str(config.assumption(run.paper, "memory_mib"))]
     command += ["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]
     command += ["-kernel", f"{build}/guest/vmlinux", "-initrd", f"{build}/guest/initramfs.cpio"]

@@ -34,6 +34,7 @@ STALL_S = 600
 limit, which is far sooner reached; this one is for a QEMU whose clock stands still."""
 PANIC_GRACE_S = 2
 TIME_LIMIT_STATUS = 70
+HOST_STORAGE_STATUS = 74
 ZSTD_LEVEL = 10
 MARGIN_BYTES = 64 << 20
 STDERR_TAIL_LINES = 5
@@ -344,9 +345,12 @@ def execute(run: cells.Run, build: Path, work: Path, say, stall_s: float = STALL
     console, stderr_text = _text(work / "console.log"), _text(work / "stderr.log")
     report = agent.parse(_text(work / "agent.log"))
     problem = run_problem(status, supervisor.killed_because, console, stderr_text, report)
+    if status == HOST_STORAGE_STATUS:
+        raise EnvironmentMissing(
+            f"{work}: QEMU could not store data or trace: {stderr_text.strip() or 'no message'}; "
+            "make room and give the same command again"
+        )
     if problem:
-        # A disk that filled up meanwhile looks like many other things: name it first.
-        require_space(work, MARGIN_BYTES // 4)
         for line in [*console.splitlines()[-10:], *stderr_text.splitlines()[-STDERR_TAIL_LINES:]]:
             say(f"| {line}")
     try:

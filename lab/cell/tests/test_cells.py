@@ -11,6 +11,8 @@ from lab.cell.errors import ConfigError
 COLUMNS = "tables,controller,drive,tags,scheduler,file_system,workload,op,pattern,scale"
 ROW = "table5,ide-ahci,deskstar-75gxp,32,both,raw,rawio,read,random,1"
 
+PLAN = {"schema": "spindle-plan/1", "profile": "quick", "repetitions": 3, "runs": "all"}
+
 
 @pytest.fixture
 def sheet(lab, monkeypatch, tmp_path):
@@ -92,9 +94,7 @@ def test_cells_same_cell_twice(sheet):
 
 def test_config_misspelt_key():
     with pytest.raises(ConfigError, match=r"plan.yaml: unknown key 'repititions'; did you mean 'repetitions'\?"):
-        config.check(
-            {"schema": "spindle-plan/1", "profile": "quick", "repititions": 3, "runs": "all"}, "plan", "plan.yaml"
-        )
+        config.check({**PLAN, "repititions": 3}, "plan", "plan.yaml")
 
 
 def test_config_unknown_profile():
@@ -104,9 +104,7 @@ def test_config_unknown_profile():
 
 def test_config_wrong_type():
     with pytest.raises(ConfigError, match=r"plan.yaml: 'repetitions' is wrong: 'ten' is not of type 'integer'"):
-        config.check(
-            {"schema": "spindle-plan/1", "profile": "quick", "repetitions": "ten", "runs": "all"}, "plan", "plan.yaml"
-        )
+        config.check({**PLAN, "repetitions": "ten"}, "plan", "plan.yaml")
 
 
 def test_config_run_in_no_sheet(lab, monkeypatch):

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: MIT
+"""Snakemake: what a target needs, and what a change re-runs. Dry runs only."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+SNAKEMAKE = Path(sys.executable).with_name("snakemake")
+CELL = "ide-piix.deskstar-75gxp.tnone.both.rawio-read-random.s01"
+
+
+def dry_run(*arguments: str, profile: str = "quick") -> subprocess.CompletedProcess:
+    command = [SNAKEMAKE, "--profile", f"config/profiles/{profile}", "--dry-run", "--forceall", "--quiet", "none"]
+    return subprocess.run([*command, *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+def jobs(done: subprocess.CompletedProcess) -> set[str]:
+    assert done.returncode == 0, done.stdout + done.stderr
+    return set(re.findall(r"^(?:local)?rule (\S+):", done.stdout + done.stderr, re.M))
+
+
+def test_workflow_all_lists_every_table():
+    done = dry_run("white2001", "report")
+    assert jobs(done)
+    for number in range(1, 6):
+        assert f"results/quick/tables/white2001/table{number}.tex" in done.stdout + done.stderr
+
+
+def test_workflow_table5_needs_its_32_runs():
+    runs = {name for name in jobs(dry_run("table5")) if name.startswith("run_")}
+    assert len(runs) == 32
+    assert not [name for name in runs if "megasas" in name]
+
+
+def test_workflow_one_cell_needs_one_run():
+    found = jobs(dry_run(f"results/quick/cells/{CELL}/result.json"))
+    assert {name for name in found if name.startswith("run_")} == {"run_ide-piix.deskstar-75gxp.tnone.both"}
+
+
+@pytest.mark.parametrize("table", ["table1", "table2", "table3"])
+def test_workflow_reference_tables_need_no_run(table):
+    assert not [name for name in jobs(dry_run(table)) if name.startswith("run_")]
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("profil=quick", "unknown key 'profil'; did you mean 'profile'?"),
+        ("profile=quik", "'profile' cannot be 'quik'; did you mean 'quick'?"),
+    ],
+)
+def test_workflow_bad_config(setting, message):
+    done = subprocess.run(
+        [SNAKEMAKE, "--dry-run", "--cores", "1", "--config", setting],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode != 0
+    assert message in done.stdout + done.stderr
