@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: MIT
+"""A paper's claims, evaluated over table cells.
+
+A claim in paper/<paper>/claims.yaml has a `holds` expression over named `quantities`. Expressions know numbers,
+the names of quantities, arithmetic, comparison, and/or/not, and these functions:
+
+    cell(table, row, column)   one number
+    cells(table, row, column)  several: {a,b} in row or column stands for either, all combinations in order
+    ratio(a, b)                a / b, element by element; a single number pairs with each element
+    min, max, mean             of a list
+
+Every expression is evaluated twice, on the published and on the reproduced numbers.
+"""
+
+import ast
+import itertools
+import operator
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+from analysis import numbers
+from analysis.errors import ClaimError
+
+FIELDS = {"id", "statement", "where", "quantities", "holds"}
+OPTIONAL = {"questioned"}
+Value = float | bool | list[float]
+Lookup = Callable[[str, str, str], float]
+
+
+class Missing(Exception):
+    """A claim needs a number that is not there."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One claim, in our own words."""
+
+    id: str
+    statement: str
+    where: str
+    quantities: dict[str, str]
+    holds: str
+    questioned: bool = False
+
+
+def read(path: Path) -> list[Claim]:
+    """The claims of a paper. Raises ClaimError for unknown or missing keys and for repeated ids."""
+    claims = []
+    for item in yaml.safe_load(path.read_text())["claims"]:
+        where = f"{path}: claim {item.get('id', '?')!r}"
+        wrong = (FIELDS - item.keys()) or (item.keys() - FIELDS - OPTIONAL)
+        if wrong:
+            raise ClaimError(f"{where}: key {sorted(wrong)[0]!r} is missing or unknown; keys are {sorted(FIELDS)}")
+        if any(claim.id == item["id"] for claim in claims):
+            raise ClaimError(f"{where}: stands there twice; rename one")
+        claims.append(Claim(**item))
+    return claims
+
+
+def expand(pattern: str) -> list[str]:
+    """`t{4,32}.both` as `t4.both`, `t32.both`."""
+    parts = [part.split(",") for part in re.split(r"\{([^}]*)\}", pattern)[1::2]]
+    fixed = re.split(r"\{[^}]*\}", pattern)
+    return ["".join(itertools.chain(*zip(fixed, (*chosen, "")))) for chosen in itertools.product(*parts)]
+
+
+def ratio(a: float | list[float], b: float | list[float]) -> float | list[float]:
+    """a / b, element by element."""
+    if not isinstance(a, list) and not isinstance(b, list):
+        return a / b
+    length = max(len(x) for x in (a, b) if isinstance(x, list))
+    left, right = (x if isinstance(x, list) else [x] * length for x in (a, b))
+    return [x / y for x, y in zip(left, right, strict=True)]
+
+
+OPERATORS = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
+    ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
+    ast.USub: operator.neg, ast.Not: operator.not_,
+}  # fmt: skip
+
+
+def evaluate(expression: str, names: dict[str, Value], lookup: Lookup) -> Value:
+    """The value of an expression; `lookup(table, row, column)` gives a cell or raises Missing."""
+    functions = {
+        "cell": lookup,
+        "cells": lambda table, row, column: [lookup(table, r, c) for r in expand(row) for c in expand(column)],
+        "ratio": ratio,
+        "min": min,
+        "max": max,
+        "mean": lambda values: numbers.mean_std(values)[0],
+    }
+
+    def walk(node: ast.AST) -> Value:
+        match node:
+            case ast.Constant(value=int() | float() | str()):
+                return node.value
+            case ast.Name(id=name) if name in names:
+                return names[name]
+            case ast.UnaryOp(op=op, operand=operand) if type(op) in OPERATORS:
+                return OPERATORS[type(op)](walk(operand))
+            case ast.BinOp(left=left, op=op, right=right) if type(op) in OPERATORS:
+                return OPERATORS[type(op)](walk(left), walk(right))
+            case ast.BoolOp(op=op, values=values):
+                return (all if isinstance(op, ast.And) else any)([walk(value) for value in values])
+            case ast.Compare(left=left, ops=ops, comparators=right) if all(type(op) in OPERATORS for op in ops):
+                values = [walk(left), *map(walk, right)]
+                return all(OPERATORS[type(op)](a, b) for op, a, b in zip(ops, values, values[1:]))
+            case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in functions:
+                return functions[name](*map(walk, args))
+        raise ClaimError(f"expression {expression!r}: {ast.unparse(node)!r} is not allowed; see analysis/claims.py")
+
+    try:
+        return walk(ast.parse(expression, mode="eval").body)
+    except (SyntaxError, TypeError, ValueError, ZeroDivisionError) as error:
+        raise ClaimError(f"expression {expression!r}: {error}; see analysis/claims.py") from None
+
+
+def lookup_in(rows: list[dict], field: str) -> Lookup:
+    """Cells of summary entries: `field` is `published` or `reproduced`."""
+    index = {(row["table"], row["row"], row["column"]): row for row in rows}
+
+    def lookup(table: str, row: str, column: str) -> float:
+        key = (table, row, column)
+        if key not in index:
+            raise ClaimError(f"cell {key}: no table has it; names are those of the published CSV files")
+        value = index[key][field]
+        if value is None:
+            raise Missing(f"{table} {row} {column}: {index[key]['reason']}")
+        return value
+
+    return lookup
+
+
+def show(value: Value) -> str:
+    """A quantity for a reader: `1.21`, or the smallest and largest of a list, `0.98 to 1.08`."""
+    values = value if isinstance(value, list) else [value]
+    low, high = (numbers.fixed(edge(values), 2) for edge in (min, max))
+    return low if low == high else f"{low} to {high}"
+
+
+def judge(claim: Claim, rows: list[dict]) -> dict:
+    """The claim with its verdict on the reproduced numbers and, as `published_verdict`, on the printed ones."""
+
+    def values(field: str) -> tuple[dict[str, Value], bool]:
+        lookup = lookup_in(rows, field)
+        named: dict[str, Value] = {}
+        for name, expression in claim.quantities.items():
+            named[name] = evaluate(expression, named, lookup)
+        return named, bool(evaluate(claim.holds, named, lookup))
+
+    try:
+        paper, paper_holds = values("published")
+        try:
+            ours, holds = values("reproduced")
+            verdict: bool | str = holds
+            because = "; ".join(
+                f"{name.replace('_', ' ')} {show(ours[name])} (paper {show(paper[name])})" for name in claim.quantities
+            )
+        except Missing as missing:
+            verdict, because = "not run", f"needs {missing}"
+    except ClaimError as error:
+        raise ClaimError(f"claim {claim.id!r}: {error}") from None
+    return {
+        "id": claim.id, "statement": claim.statement, "where": claim.where, "verdict": verdict, "because": because,
+        "test": claim.holds, "questioned": claim.questioned, "published_verdict": paper_holds,
+    }  # fmt: skip

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: MIT
+"""result.json files as one tidy data frame, one row per cell. Failed cells stay, with status and reason."""
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pandas as pd
+
+from analysis.errors import ResultError
+
+SCHEMA = Path(__file__).resolve().parents[1] / "config" / "schemas" / "result.schema.json"
+IDENTITY = ("qemu", "model", "drive", "controller", "guest", "workload", "cell")
+METRICS = ("rate_mb_s", "elapsed_ns", "bytes", "requests", "queue_depth_mean", "queue_depth_max", "drain_ns",
+           "read_hits", "flushes")
+COLUMNS = ["id", "run", "status", "reason", "guest", "controller", "drive", "tags", "scheduler", "file_system",
+           "workload", "op", "pattern", "scale", "seed", "clock", "ns_per_instruction", *METRICS,
+           *(f"identity_{name}" for name in IDENTITY), "lock_guest", "lock_moved"]
+SCHEDULERS = {(True, True): "both", (False, True): "disk", (True, False): "host", (False, False): "none"}
+"""(host scheduler, disk scheduler) to the name the tables use."""
+
+
+def read_cell_list(path: Path) -> list[str]:
+    """Cell ids, one a line; the list may be empty."""
+    try:
+        return path.read_text().split()
+    except OSError as error:
+        raise ResultError(f"list of cells {path}: {error.strerror}; the rule cell_list writes it") from None
+
+
+def flatten(result: dict) -> dict:
+    """One checked result as a row."""
+    cell, metrics = result["cell"], result["metrics"] or {}
+    row = {"id": result["id"], "run": result["run"], "status": result["status"], "reason": result["reason"] or ""}
+    row |= {name: cell[name] for name in
+            ("guest", "controller", "drive", "tags", "file_system", "workload", "scale", "seed")}
+    row["scheduler"] = SCHEDULERS[cell["host_scheduler"], cell["disk_scheduler"]]
+    row |= {name: cell["parameters"].get(name, "") for name in ("op", "pattern")}
+    row |= {"clock": result["clock"]["kind"], "ns_per_instruction": result["clock"]["ns_per_instruction"]}
+    row |= {name: metrics.get(name) for name in METRICS}
+    row |= {f"identity_{name}": result["identity"][name] for name in IDENTITY}
+    return row | {"lock_guest": result["lock"]["guest"], "lock_moved": ";".join(result["lock"]["moved"])}
+
+
+def load(paths: list[Path], schema: Path = SCHEMA) -> pd.DataFrame:
+    """Results as a frame with COLUMNS, sorted by id.
+
+    Raises ResultError for a file that is missing, no JSON, against the schema, or that names another cell than
+    its folder does.
+    """
+    validator = jsonschema.Draft202012Validator(json.loads(schema.read_text()))
+    rows = []
+    for path in paths:
+        try:
+            result = json.loads(path.read_text())
+        except OSError as error:
+            raise ResultError(f"result {path}: {error.strerror}; make it with `snakemake {path}`") from None
+        except ValueError as error:
+            raise ResultError(f"result {path}: no JSON ({error}); remove its folder and run again") from None
+        problem = jsonschema.exceptions.best_match(validator.iter_errors(result))
+        if problem:
+            raise ResultError(
+                f"result {path}: {problem.json_path}: {problem.message}; remove its folder and run again"
+            )
+        if result["id"] != path.parent.name:
+            raise ResultError(f"result {path}: is of cell {result['id']!r}; remove its folder and run again")
+        rows.append(flatten(result))
+    return pd.DataFrame(rows, columns=COLUMNS).sort_values("id", ignore_index=True)
+
+
+def load_cells(results: Path, ids: list[str]) -> pd.DataFrame:
+    """Results of these cells below results/<profile>."""
+    return load([results / "cells" / cell / "result.json" for cell in sorted(set(ids))])

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: MIT
+"""All numbers of all tables, and the verdict on every claim, as results/<profile>/summary.json.
+
+    python -m analysis.summary --paper white2001 --tables results/quick/tables/white2001 --out results/quick/summary.json
+
+`numbers` has one entry for each number the paper prints; `extra` has ours that it does not print; `claims` as in
+analysis.claims.
+"""
+
+import argparse
+import json
+import statistics
+import sys
+from pathlib import Path
+
+from analysis import claims, numbers, tables
+from lab.cell.errors import SpindleError
+
+SCHEMA = "spindle-summary/1"
+PRINTED = ("table1", "table2", "table3", "table4", "table5")
+EXTRA = ("controllers",)
+FIELDS = ("row", "column", "unit", "published", "reproduced", "std", "n", "ratio", "stand_in", "questioned", "reason",
+          "cells")
+WITHIN = (1.10, 1.25, 2.0)
+"""Factors whose share of the ratios the report states; a ratio of 0.8 is off by 1.25."""
+
+
+def rows_of(paper: str, folder: Path, names: tuple[str, ...]) -> list[dict]:
+    """The union of these tables' data. `reason` is null where there is nothing to explain."""
+    rows = []
+    for table in names:
+        for row in tables.read(folder / f"{table}.csv"):
+            entry = {"paper": paper, "table": table} | {name: row[name] for name in FIELDS}
+            rows.append(entry | {"reason": row["reason"] or None})
+    return rows
+
+
+def summarise(paper: str, folder: Path) -> dict:
+    """The whole summary of one paper's tables."""
+    rows = rows_of(paper, folder, PRINTED)
+    listed = claims.read(tables.ROOT / "paper" / paper / "claims.yaml")
+    return {
+        "schema": SCHEMA,
+        "numbers": rows,
+        "extra": rows_of(paper, folder, EXTRA),
+        "claims": [{"paper": paper} | claims.judge(claim, rows) for claim in listed],
+    }
+
+
+def glance(rows: list[dict]) -> dict:
+    """How near a group of numbers is to the published: counts, median ratio, shares within WITHIN."""
+    ratios = [row["ratio"] for row in rows if row["ratio"] is not None]
+    return {
+        "numbers": len(rows),
+        "reproduced": sum(row["reproduced"] is not None for row in rows),
+        "failed": sum((row["reason"] or "").startswith("failed") for row in rows),
+        "compared": len(ratios),
+        "median": statistics.median(ratios) if ratios else None,
+        "within": [sum(numbers.off(r) <= f for r in ratios) / len(ratios) if ratios else None for f in WITHIN],
+    }
+
+
+def worst(rows: list[dict], count: int) -> list[dict]:
+    """The numbers farthest from the published, farthest first."""
+    compared = [row for row in rows if row["ratio"] is not None]
+    return sorted(compared, key=lambda row: (-numbers.off(row["ratio"]), row["table"], row["row"], row["column"]))[:count]
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Command line; see the module's text."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--paper", required=True)
+    parser.add_argument("--tables", type=Path, required=True, help="folder with the tables' CSV files")
+    parser.add_argument("--out", type=Path, required=True)
+    args = parser.parse_args(argv)
+    try:
+        summary = summarise(args.paper, args.tables)
+    except SpindleError as error:
+        print(f"analysis.summary: {error}", file=sys.stderr)
+        return 1
+    args.out.write_text(json.dumps(summary, indent=1) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: MIT
+"""Published numbers and results as one CSV per table, the only data its LaTeX is made from.
+
+    python -m analysis.tables --paper white2001 --table table5 --results results/quick --cells LIST --out CSV
+    python -m analysis.tables --paper white2001 --table table3 --drive ide=IDE.json --drive scsi=SCSI.json --out CSV
+
+Columns: row, column, unit, published (as printed), reproduced (mean over the cells that ran), std (sample standard
+deviation), n (cells in the mean; 0 for a number that is computed, not measured), ratio (reproduced / published),
+stand_in, questioned, reason (why a number is missing, or which repetitions are), cells.
+"""
+
+import argparse
+import csv
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from analysis import load, numbers
+from analysis.errors import TableError
+from lab.cell.errors import SpindleError
+
+ROOT = Path(__file__).resolve().parents[1]
+PUBLISHED = ("row", "column", "unit", "value", "questioned")
+COLUMNS = ("row", "column", "unit", "published", "reproduced", "std", "n", "ratio", "stand_in", "questioned", "reason",
+           "cells")
+NOT_RUN = "not run"
+REFERENCE = "reference data of the paper, nothing to run"
+
+
+@dataclass(frozen=True)
+class Published:
+    """One printed number. `value` keeps the printed digits; empty for a number only we have."""
+
+    row: str
+    column: str
+    unit: str
+    value: str
+    questioned: bool = False
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One number of a table, published and reproduced."""
+
+    published: Published
+    reproduced: float | None = None
+    std: float | None = None
+    n: int = 0
+    stand_in: bool = False
+    reason: str = ""
+    cells: tuple[str, ...] = ()
+    comparable: bool = True
+    """A ratio makes sense: false for percentages, whose sign may change."""
+
+    @property
+    def ratio(self) -> float | None:
+        """Reproduced over published."""
+        if not self.comparable or not self.published.value:
+            return None
+        return numbers.ratio(self.reproduced, float(self.published.value))
+
+    def record(self) -> dict[str, str]:
+        """The entry as a line of the CSV."""
+
+        def stored(value: float | None) -> str:
+            return "" if value is None else numbers.stored(value)
+
+        return {
+            "row": self.published.row, "column": self.published.column, "unit": self.published.unit,
+            "published": self.published.value, "reproduced": stored(self.reproduced), "std": stored(self.std),
+            "n": str(self.n), "ratio": stored(self.ratio), "stand_in": str(self.stand_in).lower(),
+            "questioned": str(self.published.questioned).lower(), "reason": self.reason,
+            "cells": ";".join(self.cells),
+        }  # fmt: skip
+
+
+def published_dir(paper: str) -> Path:
+    """Where a paper's printed numbers are."""
+    return ROOT / "paper" / paper / "published"
+
+
+def read_published(path: Path) -> list[Published]:
+    """A table's printed numbers in the paper's order. Raises TableError with file and line for a bad one."""
+    entries, seen = [], set()
+    try:
+        file = path.open(newline="")
+    except OSError as error:
+        raise TableError(f"published numbers {path}: {error.strerror}; known tables are the files beside it") from None
+    with file:
+        reader = csv.DictReader(file)
+        if tuple(reader.fieldnames or ()) != PUBLISHED:
+            raise TableError(f"{path}:1: columns are {reader.fieldnames}; write {','.join(PUBLISHED)}")
+        for line in reader:
+            where = f"{path}:{reader.line_num}"
+            key = (line["row"], line["column"])
+            if key in seen:
+                raise TableError(f"{where}: {key} stands there twice; remove one")
+            seen.add(key)
+            try:
+                float(line["value"])
+            except (TypeError, ValueError):
+                raise TableError(f"{where}: value {line['value']!r} is no number; words go to the .text.csv") from None
+            if line["questioned"] not in ("true", "false"):
+                raise TableError(f"{where}: questioned is {line['questioned']!r}; write true or false")
+            entries.append(Published(*(line[name] for name in PUBLISHED[:4]), line["questioned"] == "true"))
+    return entries
+
+
+def measured(published: Published, frame: pd.DataFrame, stand_ins: set[str], metric: str) -> Entry:
+    """A number from its repetitions: the mean over those that ran; the reason says what is missing."""
+    if frame.empty:
+        return Entry(published, reason=NOT_RUN)
+    frame = frame.sort_values("id")
+    good, bad = frame[frame.status == "ok"], frame[frame.status != "ok"]
+    mean, std = numbers.mean_std([float(value) for value in good[metric]])
+    reason = ""
+    if len(bad):
+        reasons = "; ".join(sorted(set(bad.reason)))
+        reason = f"failed: {reasons}" if good.empty else f"{len(bad)} of {len(frame)} failed: {reasons}"
+    stand_in = bool({*frame.guest, *frame.controller} & stand_ins)
+    return Entry(published, mean, std, len(good), stand_in, reason, tuple(frame.id))
+
+
+def write(entries: list[Entry], path: Path) -> None:
+    """The entries as CSV, one line each, in their order."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(entry.record() for entry in entries)
+
+
+def read(path: Path) -> list[dict]:
+    """Table data back from its CSV: numbers as float or None, published also as printed (`printed`)."""
+    try:
+        file = path.open(newline="")
+    except OSError as error:
+        raise TableError(f"table data {path}: {error.strerror}; make it with `snakemake {path}`") from None
+    rows = []
+    with file:
+        reader = csv.DictReader(file)
+        if tuple(reader.fieldnames or ()) != COLUMNS:
+            raise TableError(f"{path}:1: columns are {reader.fieldnames}; remove the file and make it again")
+        for line in reader:
+            row = dict(line, printed=line["published"], n=int(line["n"]))
+            for name in ("published", "reproduced", "std", "ratio"):
+                row[name] = float(line[name]) if line[name] else None
+            for name in ("stand_in", "questioned"):
+                row[name] = line[name] == "true"
+            row["cells"] = line["cells"].split(";") if line["cells"] else []
+            rows.append(row)
+    return rows
+
+
+def read_drives(items: list[str]) -> dict[str, dict]:
+    """`side=FILE` arguments as what `spindle-disk show DRIVE --json` printed."""
+    drives = {}
+    for item in items:
+        side, _, name = item.partition("=")
+        try:
+            drives[side] = json.loads(Path(name).read_text())
+        except (OSError, ValueError) as error:
+            raise TableError(f"--drive {item}: {error}; write side=FILE, made by `spindle-disk show --json`") from None
+    return drives
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Command line; see the module's text."""
+    from analysis import white2001
+
+    papers = {"white2001": white2001.TABLES}
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--paper", required=True, choices=sorted(papers))
+    parser.add_argument("--table", required=True)
+    parser.add_argument("--results", type=Path, help="results/<profile>, for measured tables")
+    parser.add_argument("--cells", type=Path, help="file with the table's cell ids, one a line")
+    parser.add_argument("--drive", action="append", default=[], metavar="SIDE=FILE", help="a drive's description")
+    parser.add_argument("--out", type=Path, required=True)
+    args = parser.parse_args(argv)
+    try:
+        tables = papers[args.paper]
+        if args.table not in tables:
+            raise TableError(f"--table {args.table}: {args.paper} has {', '.join(sorted(tables))}")
+        if args.cells and not args.results:
+            raise TableError("--cells: say with --results where the results are, such as results/quick")
+        ids = load.read_cell_list(args.cells) if args.cells else []
+        frame = load.load_cells(args.results, ids) if ids else load.load([])
+        write(tables[args.table](frame=frame, drives=read_drives(args.drive)), args.out)
+    except SpindleError as error:
+        print(f"analysis.tables: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
