@@ -72,7 +72,7 @@ rule drive:
     log:
         f"{BUILD}/logs/drive-{{drive}}.log",
     shell:
-        "{input.program} show --drive lab/disk/catalogue/drives/{wildcards.drive}.toml --json >{output} 2>{log}"
+        "{input.program} show {wildcards.drive} --json >{output} 2>{log}"
 
 
 for run_id, run in RUNS.items():

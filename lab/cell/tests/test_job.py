@@ -51,7 +51,8 @@ def test_qemu_command_follows_the_contract(lab):
     command = " ".join(job.qemu_command(cells.run("smoke", HOST_ON), "BUILD", "WORK", "console=ttyS0"))
     for part in (
         "BUILD/qemu/qemu-system-x86_64 -L BUILD/guest/firmware",
-        "-accel tcg,thread=single,tb-size=256 -icount shift=0,sleep=off,lockstep=on -seed 1 -rtc clock=vm,base=2000-11-22T00:00:00 -m 512",
+        "-accel tcg,thread=single,tb-size=256 -icount shift=0,sleep=off,lockstep=on -seed 1",
+        "-rtc clock=vm,base=2000-11-22T00:00:00 -m 512",
         "-nodefaults -no-user-config -display none -no-reboot",
         "-serial file:WORK/console.log -serial file:WORK/agent.log",
         "unit=job,control=on,time-limit-s=840",
