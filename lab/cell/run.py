@@ -38,6 +38,7 @@ HOST_STORAGE_STATUS = 74
 ZSTD_LEVEL = 10
 MARGIN_BYTES = 64 << 20
 STDERR_TAIL_LINES = 5
+STDERR_TAIL_CHARACTERS = 600
 
 
 @dataclass
@@ -120,6 +121,13 @@ def die_with_parent(parent: int):
 
 def _text(path: Path) -> str:
     return path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
+
+
+def without_paths(text: str, build: Path, work: Path) -> str:
+    """A message as it would read on any machine: a failed result, too, is the same everywhere."""
+    for path, name in ((work, "work"), (build, "build")):
+        text = text.replace(str(path), name)
+    return text.replace(f"{paths.ROOT}/", "")
 
 
 class Supervisor:
@@ -206,7 +214,7 @@ def run_problem(status: int, killed_because: str | None, console: str, stderr: s
     panic = panic_line(console)
     if panic:
         return f"the guest's kernel panicked: {panic!r}; see console.log"
-    tail = "; ".join(stderr.strip().splitlines()[-STDERR_TAIL_LINES:])
+    tail = "; ".join(stderr.strip().splitlines()[-STDERR_TAIL_LINES:])[:STDERR_TAIL_CHARACTERS]
     if killed_because:
         return f"QEMU hung: {killed_because}; see console.log"
     if status == TIME_LIMIT_STATUS:
@@ -342,7 +350,8 @@ def execute(run: cells.Run, build: Path, work: Path, say, stall_s: float = STALL
         if process.poll() is None:
             process.kill()
         process.wait()
-    console, stderr_text = _text(work / "console.log"), _text(work / "stderr.log")
+    console = _text(work / "console.log")
+    stderr_text = without_paths(_text(work / "stderr.log"), build, work)
     report = agent.parse(_text(work / "agent.log"))
     problem = run_problem(status, supervisor.killed_because, console, stderr_text, report)
     if status == HOST_STORAGE_STATUS:
@@ -441,6 +450,7 @@ def serve(profile: str, run_id: str) -> None:
         def say(line: str) -> None:
             print(line, file=log, flush=True)
 
+        last_reason = None
         outcome = execute(run, paths.build(), Path(folder), say)
         for cell in run.cells:
             result = outcome.results[cell.id]
@@ -451,8 +461,9 @@ def serve(profile: str, run_id: str) -> None:
                 outcome.console,
                 outcome.command,
             )
-            if result["status"] == "failed":
-                say(f"{cell.id}: FAILED: {result['reason']}")
+            if result["status"] == "failed" and result["reason"] != last_reason:
+                last_reason = result["reason"]
+                say(f"{cell.id}: FAILED: {last_reason}")
         write_timing(paths.ROOT / paths.timing_path(profile, run_id), run, outcome.timing)
     failed = sum(result["status"] == "failed" for result in outcome.results.values())
     verdict = f"{failed} of {len(run.cells)} cells FAILED, see {config.show(log_path)}; " if failed else ""

@@ -39,7 +39,7 @@ def main() -> int:
 
     console.write("Linux version 6.1\n")
     if mode == "bad-option":
-        print("qemu-system-x86_64: -blockdev driver=spindle: unknown unit 'disk9'", file=sys.stderr)
+        print(f"qemu-system-x86_64: -blockdev topology={work}/topology.toml: unknown unit 'disk9'", file=sys.stderr)
         return 1
     if mode == "stand-still":
         (work.parent / "fake.pid").write_text(str(os.getpid()))

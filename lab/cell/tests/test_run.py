@@ -68,7 +68,7 @@ def test_run_crash_names_signal(lab):
 
 def test_run_exit_status_and_stderr(lab):
     reason = by_pattern(outcome(lab, "bad-option"))["rawio-read-random"]["reason"]
-    assert reason.startswith("QEMU exited with status 1: qemu-system-x86_64: -blockdev driver=spindle: unknown unit")
+    assert reason.startswith("QEMU exited with status 1: qemu-system-x86_64: -blockdev topology=work/topology.toml: ")
 
 
 def test_run_standing_still_is_ended(lab):
