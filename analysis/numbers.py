@@ -66,6 +66,11 @@ def cost_per(cost: float, count: float) -> float:
     return cost / count
 
 
+def gb_from_sectors(sectors: int) -> float:
+    """10^9 bytes, from 512-byte sectors."""
+    return sectors * 512 / 1e9
+
+
 def mb_from_kb(kilobytes: float) -> float:
     """Drive makers' buffers count 1024 kB to the MB."""
     return kilobytes / 1024

@@ -26,7 +26,7 @@ COMPARED = (
 )
 """Controller, tags and scheduler of the rows of `controllers`; each pair of rows differs in the controller only."""
 TABLE3 = {
-    "capacity": lambda drive: drive["capacity_gb"],
+    "capacity": lambda drive: numbers.gb_from_sectors(drive["sectors"]),
     "rpm": lambda drive: drive["rpm"],
     "seek_read": lambda drive: drive["seek_read_ms_mean"],
     "seek_write": lambda drive: drive["seek_write_ms_mean"],

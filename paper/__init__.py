@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""From table data to LaTeX, figures and the report."""

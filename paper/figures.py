@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: MIT
+"""The report's figures, from summary.json alone.
+
+    python -m paper.figures --summary results/quick/summary.json --out results/quick/figures/white2001
+
+Writes ratios.pdf and tags.pdf, without dates or program versions in them.
+"""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("pdf")
+
+import matplotlib.pyplot as plt  # noqa: E402  (the backend is chosen first)
+
+SIDES = ("ide", "scsi")
+OPS = ("read", "write")
+PATTERNS = ("sequential", "interleave", "random")
+COLOURS = {"both": "#1b6ca8", "disk": "#d9822b", "host": "#3c8d5a", "none": "#8a4f9e"}
+SIDE_COLOURS = {"ide": "#1b6ca8", "scsi": "#b3432f"}
+NAMES = {"both": "both schedulers", "disk": "disk only", "host": "host only", "none": "none"}
+TAGS = ("none", "4", "32", "64", "128")
+NEAR = 1.25
+STYLE = {"font.family": "serif", "font.serif": ["DejaVu Serif"], "font.size": 8, "axes.linewidth": 0.6,
+         "pdf.fonttype": 42, "axes.spines.top": False, "axes.spines.right": False}  # fmt: skip
+
+
+def save(figure: plt.Figure, path: Path) -> None:
+    """As PDF with nothing in it that changes from run to run."""
+    figure.savefig(path, metadata={"CreationDate": None, "Creator": None, "Producer": None})
+    plt.close(figure)
+
+
+def ratios(rows: list[dict], path: Path) -> None:
+    """Reproduced over published for every number of Table 5, one line of dots per column of the table."""
+    columns = [f"{side}.{op}.{pattern}" for side in SIDES for op in OPS for pattern in PATTERNS]
+    figure, axes = plt.subplots(figsize=(6.6, 3.5), layout="constrained")
+    axes.axvspan(1 / NEAR, NEAR, color="#dfe7ee", lw=0, zorder=0)
+    axes.axvline(1, color="#5f7485", lw=0.8, zorder=1)
+    labelled = set()
+    for index, column in enumerate(columns):
+        for offset, (scheduler, colour) in enumerate(COLOURS.items()):
+            found = [r for r in rows if r["column"] == column and r["row"].endswith("." + scheduler) and r["ratio"]]
+            for row in found:
+                axes.plot(row["ratio"], index + (offset - 1.5) * 0.17, "o", ms=3.4, mec=colour, mew=0.8, zorder=3,
+                          mfc="white" if row["questioned"] else colour, clip_on=False,
+                          label=None if scheduler in labelled else NAMES[scheduler])  # fmt: skip
+                labelled.add(scheduler)
+    axes.set_yticks(range(len(columns)), [f"{c.split('.')[0].upper()} {c.split('.', 1)[1].replace('.', ' ')}"
+                                          for c in columns])  # fmt: skip
+    axes.set_ylim(len(columns) - 0.4, -0.6)
+    axes.set_xscale("log", base=2)
+    values = [r["ratio"] for r in rows if r["ratio"]] or [1]
+    axes.set_xlim(min(0.45, min(values) * 0.9), max(2.2, max(values) * 1.1))
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axes.set_xlabel("reproduced / published")
+    axes.grid(axis="y", color="#eeeeee", lw=0.5, zorder=0)
+    axes.tick_params(axis="y", length=0)
+    if labelled:
+        axes.legend(frameon=False, ncols=4, loc="lower center", bbox_to_anchor=(0.4, 1.0), handletextpad=0.1)
+    save(figure, path)
+
+
+def tags(rows: list[dict], path: Path) -> None:
+    """Throughput against tags with both schedulers, published and reproduced, one panel per pattern."""
+    index = {(row["row"], row["column"]): row for row in rows}
+    figure, grid = plt.subplots(2, 3, figsize=(6.6, 3.9), sharex=True, layout="constrained")
+    for line, op in zip(grid, OPS, strict=True):
+        for axes, pattern in zip(line, PATTERNS, strict=True):
+            for side in SIDES:
+                colour = SIDE_COLOURS[side]
+                entries = [(x, index.get((f"t{tag}.both", f"{side}.{op}.{pattern}"))) for x, tag in enumerate(TAGS)]
+                entries = [(x, row) for x, row in entries if row]
+                axes.plot([x for x, _ in entries], [row["published"] for _, row in entries], "--o", color=colour,
+                          mfc="white", ms=3, lw=0.9, label=f"{side.upper()}, paper")  # fmt: skip
+                ours = [(x, row) for x, row in entries if row["reproduced"] is not None]
+                axes.errorbar([x for x, _ in ours], [row["reproduced"] for _, row in ours], fmt="-o", color=colour,
+                              yerr=[row["std"] or 0 for _, row in ours], ms=3, lw=1.1, elinewidth=0.7,
+                              label=f"{side.upper()}, here")  # fmt: skip
+            axes.set_ylim(bottom=0)
+            axes.set_title(f"{op} {pattern}", fontsize=8)
+            axes.set_xticks(range(len(TAGS)), TAGS)
+        line[0].set_ylabel("MB/s")
+    for axes in grid[-1]:
+        axes.set_xlabel("tags")
+    handles, labels = grid[0][0].get_legend_handles_labels()
+    figure.legend(handles, labels, frameon=False, ncols=4, loc="outside upper center")
+    save(figure, path)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Command line; see the module's text."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--summary", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True, help="folder")
+    args = parser.parse_args(argv)
+    rows = [row for row in json.loads(args.summary.read_text())["numbers"] if row["table"] == "table5"]
+    args.out.mkdir(parents=True, exist_ok=True)
+    with plt.rc_context(STYLE):
+        ratios(rows, args.out / "ratios.pdf")
+        tags(rows, args.out / "tags.pdf")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: MIT
+"""LaTeX from data: one table, or the report around them.
+
+    python -m paper.render table --paper white2001 --table table5 --profile quick --csv CSV --out TEX
+    python -m paper.render report --paper white2001 --profile quick --summary JSON --lab JSON --out TEX
+"""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+import yaml
+
+from analysis import numbers, summary
+from analysis.tables import ROOT
+from lab.cell.errors import SpindleError
+from paper import tex
+from paper.errors import RenderError
+from paper.view import MISSING, Table, shaded
+from paper.white2001 import views
+
+HERE = ROOT / "paper"
+VIEWS = {"white2001": views}
+WORST = 8
+
+
+def render_table(paper: str, table: str, profile: str, path: Path) -> str:
+    """One table's LaTeX from its CSV."""
+    known = VIEWS[paper].VIEWS
+    if table not in known:
+        raise RenderError(f"--table {table}: {paper} has {', '.join(sorted(known))}")
+    data = Table(path, paper, table, profile)
+    context = known[table](data)
+    # The notes are complete only now, when every entry has been formatted.
+    return tex.render([HERE / paper], f"{table}.tex.j2", context | {"table": data})
+
+
+def formatted(group: dict, label: str = "") -> dict:
+    """A glance's numbers as text."""
+    percent = [MISSING[1:-1] if share is None else f"{numbers.fixed(100 * share, 0)}\\,\\%" for share in group["within"]]
+    median = "--" if group["median"] is None else numbers.fixed(group["median"], 2)
+    return group | {"label": label, "median": median, "within": percent}
+
+
+def groups_of(rows: list[dict]) -> list[dict]:
+    """The lines of `Reproduced at a glance`."""
+    of = {table: [row for row in rows if row["table"] == table] for table in summary.PRINTED}
+    lines = [(f"Table {table.removeprefix('table')}", found) for table, found in of.items()]
+    lines += [(f"  {side.upper()}", [r for r in of["table5"] if r["column"].startswith(side)]) for side in ("ide", "scsi")]
+    lines.append(("  without those the authors doubt", [r for r in of["table5"] if not r["questioned"]]))
+    return [formatted(summary.glance(found), label) for label, found in lines]
+
+
+def report_context(paper: str, profile: str, found: dict, lab: dict, config: dict, commit: str) -> dict:
+    """What the report's template sees."""
+    rows, claims = found["numbers"], found["claims"]
+    table5 = [row for row in rows if row["table"] == "table5"]
+    worst = [
+        {
+            "label": VIEWS[paper].label(row), "published": numbers.fixed(row["published"], 1),
+            "reproduced": numbers.fixed(row["reproduced"], 1), "ratio": numbers.fixed(row["ratio"], 2),
+            "questioned": row["questioned"],
+        }
+        for row in summary.worst(table5, WORST)
+    ]  # fmt: skip
+    verdicts = {name: sum(c["verdict"] == value for c in claims)
+                for name, value in (("true", True), ("false", False), ("not_run", "not run"))}  # fmt: skip
+    depth = [
+        {key: MISSING if value is None and key in ("read", "write") else "--" if value is None else value
+         for key, value in line.items()}
+        for line in lab["depth"]
+    ]  # fmt: skip
+    assumptions = [a | {"value": yaml_word(a["value"]), "unit": f" {a['unit']}" if is_number(a["value"]) else ""}
+                   for a in config["assumptions"]]  # fmt: skip
+    return {
+        "paper": paper, "profile": profile, "title": config["title"], "commit": commit[:12],
+        "overall": formatted(summary.glance(rows)), "table5": formatted(summary.glance(table5)),
+        "groups": groups_of(rows), "factors": [f"{f:g}" for f in summary.WITHIN], "worst": worst,
+        "claims": claims, "verdicts": verdicts, "failures": lab["failures"],
+        "paper_fails": [c["id"] for c in claims if not c["published_verdict"]],
+        "lab": lab | {"depth": depth}, "assumptions": assumptions, "stand_ins": config["stand_ins"],
+    }  # fmt: skip
+
+
+def is_number(value: object) -> bool:
+    """True and false are switches, not numbers."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def yaml_word(value: object) -> str:
+    """A value as it stands in the config file."""
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return f"{value:,}".replace(",", " ") if is_number(value) else str(value)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Command line; see the module's text."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    table = commands.add_parser("table", help="one table's .tex from its .csv")
+    table.add_argument("--table", required=True)
+    table.add_argument("--csv", type=Path, required=True)
+    report = commands.add_parser("report", help="the report's .tex")
+    report.add_argument("--summary", type=Path, required=True)
+    report.add_argument("--lab", type=Path, required=True, help="made by paper.lab")
+    report.add_argument("--commit", default="", help="commit of the source, for the title")
+    for command in (table, report):
+        command.add_argument("--paper", required=True, choices=sorted(VIEWS))
+        command.add_argument("--profile", required=True)
+        command.add_argument("--out", type=Path, required=True)
+    args = parser.parse_args(argv)
+    try:
+        if args.command == "table":
+            text = render_table(args.paper, args.table, args.profile, args.csv)
+        else:
+            config = yaml.safe_load((ROOT / "config" / f"{args.paper}.yaml").read_text())
+            found, lab = (json.loads(path.read_text()) for path in (args.summary, args.lab))
+            context = report_context(args.paper, args.profile, found, lab, config, args.commit)
+            text = tex.render([HERE], "report.tex.j2", context)
+    except (SpindleError, OSError) as error:
+        print(f"paper.render: {error}", file=sys.stderr)
+        return 1
+    args.out.parent.mkdir(parents=True, exist_ok=True)
+    args.out.write_text(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: MIT
+"""The command lines from results to report.tex in the order the rules run them."""
+
+from pathlib import Path
+
+from analysis import summary, tables
+from paper import figures, lab, render
+from paper.tests import synthetic
+
+PAPER = "white2001"
+TABLES = (*summary.PRINTED, *summary.EXTRA)
+
+
+def run(root: Path, profile: str = "quick", **wanted) -> Path:
+    """Everything but the PDF below root/results/<profile>; returns that folder."""
+    results = root / "results" / profile
+    ids = synthetic.write(results, **wanted)
+    (results / "cells.txt").write_text("\n".join(ids))
+    folder = results / "tables" / PAPER
+    cells = ["--results", str(results), "--cells", str(results / "cells.txt")]
+    for table in TABLES:
+        given = {"table1": [], "table2": [], "table3": synthetic.drives(root)}.get(table, cells)
+        name = ["--paper", PAPER, "--table", table]
+        csv, tex = folder / f"{table}.csv", folder / f"{table}.tex"
+        assert tables.main([*name, *given, "--out", str(csv)]) == 0
+        assert render.main(["table", *name, "--profile", profile, "--csv", str(csv), "--out", str(tex)]) == 0
+    made = {name: str(results / f"{name}.json") for name in ("summary", "lab")}
+    assert summary.main(["--paper", PAPER, "--tables", str(folder), "--out", made["summary"]]) == 0
+    assert lab.main([*cells, "--out", made["lab"]]) == 0
+    assert figures.main(["--summary", made["summary"], "--out", str(results / "figures" / PAPER)]) == 0
+    report = ["report", "--paper", PAPER, "--profile", profile, "--summary", made["summary"], "--lab", made["lab"]]
+    assert render.main([*report, "--out", str(results / "report.tex")]) == 0
+    return results

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: MIT
+"""What templates see of a table: entries as formatted LaTeX, notes, and where the numbers come from."""
+
+import csv
+import hashlib
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from analysis import numbers, tables
+from paper.errors import RenderError
+from paper.tex import escape
+
+CELL_ID = re.compile(r"^(?P<controller>[^.]+)\.(?P<drive>[^.]+)\..*\.s(?P<seed>\d+)$")
+NEAR, FAR = 1.25, 2.0
+"""Ratios off by more than these factors are tinted, lightly and strongly."""
+MISSING = "{--}"
+RATIO_DIGITS = 2
+
+
+@dataclass
+class Notes:
+    """Footnotes of a table: each distinct text gets the next letter."""
+
+    texts: list[str] = field(default_factory=list)
+
+    def mark(self, text: str) -> str:
+        """The superscript letter of a note, taking no width, so that columns stay aligned."""
+        if text not in self.texts:
+            self.texts.append(text)
+        return rf"\tnote{{{self.letter(self.texts.index(text))}}}"
+
+    @staticmethod
+    def letter(index: int) -> str:
+        """a to z, then aa."""
+        return ("" if index < 26 else chr(96 + index // 26)) + chr(97 + index % 26)
+
+    def listed(self) -> list[tuple[str, str]]:
+        """(letter, text) in order."""
+        return [(self.letter(i), text) for i, text in enumerate(self.texts)]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One entry, each part ready for an S column."""
+
+    published: str
+    reproduced: str
+    std: str
+    ratio: str
+    printed: str
+    """The published number without markup."""
+
+
+class Table:
+    """A table's data and the way its entries look."""
+
+    def __init__(self, path: Path, paper: str, table: str, profile: str):
+        self.path, self.paper, self.table, self.profile = path, paper, table, profile
+        self.rows = tables.read(path)
+        self.index = {(row["row"], row["column"]): row for row in self.rows}
+        self.notes = Notes()
+        measured = [row for row in self.rows if row["cells"]]
+        self.all_stand_in = bool(measured) and all(row["stand_in"] for row in measured)
+
+    def row(self, row: str, column: str) -> dict:
+        """One entry's data."""
+        try:
+            return self.index[row, column]
+        except KeyError:
+            raise RenderError(f"{self.path}: no entry ({row}, {column}); the published CSV and the view differ") from None
+
+    def missing(self, row: dict) -> str:
+        """What stands in place of a number that is not there."""
+        failed = row["reason"].startswith("failed")
+        mark = self.notes.mark(row["reason"])
+        return rf"{{\failed{mark}}}" if failed else rf"{{--{mark}}}"
+
+    def cell(self, row: str, column: str, like: str | None = None) -> Cell:
+        """An entry, formatted. `like` gives the digits of numbers the paper does not print."""
+        entry = self.row(row, column)
+        printed = entry["printed"]
+        published = printed or MISSING
+        if entry["questioned"]:
+            published = rf"\questioned {published}"
+        if entry["reproduced"] is None:
+            return Cell(published, self.missing(entry), "", MISSING, printed)
+        reproduced = numbers.like(entry["reproduced"], like or printed)
+        marks = self.notes.mark(entry["reason"]) if entry["reason"] else ""
+        if entry["stand_in"] and not self.all_stand_in:
+            marks += r"\tnote{\textdagger}"
+        digits = numbers.decimals(like or printed) + 1
+        std = "" if entry["std"] is None else numbers.fixed(entry["std"], digits)
+        return Cell(published, reproduced + (f" {{{marks}}}" if marks else ""), std, shaded(entry["ratio"]), printed)
+
+    def source(self) -> str:
+        """Drives, seeds, profile, file and its hash: what the numbers of this table are."""
+        ids = [CELL_ID.match(cell) for row in self.rows for cell in row["cells"]]
+        if None in ids:
+            raise RenderError(f"{self.path}: a cell id does not name controller, drive and seed; see docs/interfaces.md")
+        parts = [f"profile {self.profile}"]
+        if ids:
+            drives = sorted({match["drive"] for match in ids})
+            seeds = sorted({int(match["seed"]) for match in ids})
+            parts.insert(0, f"drives {', '.join(drives)}")
+            parts.append(f"seeds {spans(seeds)}")
+            parts.append(f"{len({match[0] for match in ids})} cells")
+        digest = hashlib.sha256(self.path.read_bytes()).hexdigest()[:12]
+        name = f"results/{self.profile}/tables/{self.paper}/{self.table}.csv"
+        return escape(f"{'; '.join(parts)}; {name}, SHA-256 {digest}")
+
+
+def shaded(ratio: float | None) -> str:
+    """A ratio with its tint."""
+    if ratio is None:
+        return MISSING
+    off = numbers.off(ratio)
+    tint = r"\ratiofar " if off > FAR else r"\rationear " if off > NEAR else ""
+    return tint + numbers.fixed(ratio, RATIO_DIGITS)
+
+
+def spans(values: list[int]) -> str:
+    """1, 2, 3, 7 as `1–3, 7`."""
+    groups: list[list[int]] = []
+    for value in values:
+        if groups and value == groups[-1][1] + 1:
+            groups[-1][1] = value
+        else:
+            groups.append([value, value])
+    return ", ".join(str(a) if a == b else f"{a}–{b}" for a, b in groups)
+
+
+def words(paper: str, table: str) -> dict[tuple[str, str], str]:
+    """A table's words, by row and column."""
+    path = tables.published_dir(paper) / f"{table}.text.csv"
+    with path.open(newline="") as file:
+        return {(line["row"], line["column"]): line["text"] for line in csv.DictReader(file)}

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: MIT
+"""The context of each table's template."""
+
+import yaml
+
+from analysis import numbers
+from analysis.tables import ROOT
+from analysis.white2001 import COMPARED, OPS, PATTERNS
+from paper.tex import escape
+from paper.view import Table, shaded, words
+
+PAPER = "white2001"
+SCHEDULERS = {"both": "Both", "disk": "Disk only", "host": "Host only", "none": "None"}
+TAGS = {"ide": ("none", "4", "32"), "scsi": ("none", "4", "32", "64", "128")}
+APPLICATIONS = {
+    "sdet.1": ("SDET", "1 job"), "sdet.5": ("", "5 jobs"), "sdet.10": ("", "10 jobs"), "sdet.20": ("", "20 jobs"),
+    "ssh": ("SSH", ""), "postmark": ("PostMark", ""), "netnews": ("NetNews", ""),
+}  # fmt: skip
+TABLE3_ROWS = {
+    "capacity": "Capacity (GB)", "rpm": "Rotation (1/min)", "seek_read": "Average seek, read (ms)",
+    "seek_write": "Average seek, write (ms)", "interface_rate": "Interface bandwidth (MB/s)",
+    "sustained": "Media rate, sustained (MB/s)", "buffer": "Buffer (MB)",
+}  # fmt: skip
+TABLE2_ROWS = (
+    ("Structure", "structure"), ("Controller", "controller"), ("Width (bit)", "width"),
+    ("Bus bandwidth (MB/s)", "bandwidth"), ("Roadmap, current (MB/s)", "roadmap.current"),
+    ("Roadmap, 2001 (MB/s)", "roadmap.2001"), ("Roadmap, 2004 (MB/s)", "roadmap.2004"),
+    ("Roadmap, 2007 (MB/s)", "roadmap.2007"), ("Cable length", "cable"), ("Devices a channel", "devices"),
+    ("Transfer modes", "transfer"), ("Most tags, command concurrency", "tags"), ("Bus concurrency", "bus"),
+    ("Manageability", "management"),
+)  # fmt: skip
+RANGE = {"low": "–", "1": ", ", "2": ", "}
+"""What follows a number of this part of a cell."""
+
+
+def join(table: Table, row: str, column: str) -> str:
+    """The numbers of one printed cell joined again: `18–26`, `8, 16, 32`; empty where there are none."""
+    parts = [r for r in table.rows if r["row"] == row and (r["column"] + ".").startswith(column + ".")]
+    return "".join(r["printed"] + RANGE.get(r["column"].removeprefix(column + "."), "") for r in parts)
+
+
+def table1(table: Table) -> dict:
+    """Prices: the quotients as printed and as computed."""
+    text = words(PAPER, "table1")
+    rule = yaml.safe_load((ROOT / "paper" / PAPER / "cost.yaml").read_text())
+    groups: dict[str, list[dict]] = {}
+    for row in dict.fromkeys(entry["row"] for entry in table.rows):
+        kind, _, _ = row.partition(".")
+        item = {name: join(table, row, name) for name in ("rpm", "capacity", "sustained", "buffer", "devices",
+                                                          "bandwidth", "cache", "cost")}  # fmt: skip
+        item["seek"] = "/".join(r["printed"] for r in table.rows if r["row"] == row and r["column"].startswith("seek"))
+        item |= {"model": text[row, "model"], "raid": text.get((row, "raid"), "")}
+        item["cache"] = text.get((row, "cache"), item["cache"])
+        item["quotient"] = table.cell(row, "cost_per_gb" if kind.endswith("disk") else "cost_per_device")
+        groups.setdefault(kind, []).append(item)
+    printed = str(rule["printed_capacity_gb"])
+    large = [r for r in groups["scsi-disk"] if r["capacity"] == printed]
+    instead = [numbers.fixed(numbers.cost_per(float(r["cost"]), rule["printed_capacity_gb"]), 2) for r in large]
+    return {"groups": groups, "printed_gb": printed, "divisor_gb": rule["divisor_gb"], "instead": instead}
+
+
+def table2(table: Table) -> dict:
+    """The interfaces: numbers and words of each cell."""
+    text = words(PAPER, "table2")
+
+    def side(row: str, column: str) -> str:
+        number = join(table, row, column)
+        if (row, column) == ("cable", "ide"):
+            number = f"{table.row(row, 'ide.cm')['printed']} cm ({table.row(row, 'ide.in')['printed']} in)"
+        elif row == "cable":
+            number += " m"
+        return "; ".join(part for part in (number, text.get((row, column), "")) if part)
+
+    return {"lines": [{"label": label, "ide": side(row, "ide"), "scsi": side(row, "scsi")} for label, row in TABLE2_ROWS]}
+
+
+def table3(table: Table) -> dict:
+    """The drives: printed, and computed by the model from its catalogue."""
+    lines = [{"label": label, "cells": [table.cell(row, side) for side in ("ide", "scsi")]}
+             for row, label in TABLE3_ROWS.items()]  # fmt: skip
+    return {"lines": lines, "words": words(PAPER, "table3")}
+
+
+def table4(table: Table) -> dict:
+    """IDE against SCSI. The last column also as computed from the published rates."""
+    lines = []
+    labels = {f"{op}.{pattern}": (f"{op.capitalize()} micro benchmark" if pattern == "sequential" else "",
+                                  pattern.capitalize()) for op in OPS for pattern in PATTERNS}  # fmt: skip
+    for row, (group, label) in (labels | APPLICATIONS).items():
+        ide, scsi = (table.row(row, side)["published"] for side in ("ide", "scsi"))
+        percent = numbers.percent_faster_rate if row in labels else numbers.percent_faster_time
+        check = numbers.like(percent(ide, scsi), table.row(row, "diff")["printed"])
+        lines.append({"group": group, "label": label, "unit": table.row(row, "ide")["unit"], "check": check,
+                      "cells": [table.cell(row, side) for side in ("ide", "scsi")],
+                      "diff": table.cell(row, "diff")})  # fmt: skip
+    return {"lines": lines, "micro": len(labels)}
+
+
+def table5(table: Table) -> dict:
+    """The micro benchmarks: one block for IDE, one for SCSI."""
+    columns = [f"{op}.{pattern}" for op in OPS for pattern in PATTERNS]
+    blocks = {}
+    for side, tags in TAGS.items():
+        blocks[side] = [
+            {
+                "scheduler": label,
+                "lines": [
+                    {"tags": tag, "cells": [table.cell(f"t{tag}.{name}", f"{side}.{column}") for column in columns]}
+                    for tag in tags
+                ],
+            }
+            for name, label in SCHEDULERS.items()
+        ]
+    return {"blocks": blocks, "patterns": [pattern.capitalize() for pattern in PATTERNS]}
+
+
+def controllers(table: Table) -> dict:
+    """The same disk on two controllers; the ratio is the second's rate over the first's."""
+    pairs = []
+    for first, second in zip(COMPARED[::2], COMPARED[1::2]):
+        lines = []
+        for controller, tags, scheduler in (first, second):
+            row = f"{controller}.t{tags}.{scheduler}"
+            cells = [table.cell(row, f"{op}.{pattern}", like="0.0") for op in OPS for pattern in PATTERNS]
+            lines.append({"controller": controller, "tags": tags, "scheduler": SCHEDULERS[scheduler], "cells": cells})
+        ratios = []
+        for op in OPS:
+            for pattern in PATTERNS:
+                a, b = (table.row(f"{c}.t{t}.{s}", f"{op}.{pattern}")["reproduced"] for c, t, s in (first, second))
+                ratios.append(shaded(numbers.ratio(b, a)))
+        pairs.append({"lines": lines, "ratios": ratios})
+    return {"pairs": pairs, "patterns": [pattern.capitalize() for pattern in PATTERNS]}
+
+
+VIEWS = {"table1": table1, "table2": table2, "table3": table3, "table4": table4, "table5": table5,
+         "controllers": controllers}  # fmt: skip
+
+
+def stand_ins() -> list[dict]:
+    """The paper's systems and what the lab has instead."""
+    return yaml.safe_load((ROOT / "config" / f"{PAPER}.yaml").read_text())["stand_ins"]
+
+
+def label(row: dict) -> str:
+    """A table entry's name for a reader: `Table 5, 32 tags, both, SCSI read random`."""
+    number = row["table"].removeprefix("table")
+    if row["table"] != "table5":
+        return escape(f"Table {number}, {row['row']}, {row['column']}".replace("_", " "))
+    tags, scheduler = row["row"].removeprefix("t").split(".")
+    side, op, pattern = row["column"].split(".")
+    tags = "no tags" if tags == "none" else f"{tags} tags"
+    return escape(f"Table {number}: {side.upper()}, {op} {pattern}, {tags}, scheduler {scheduler}")
