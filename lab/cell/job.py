@@ -7,6 +7,8 @@ from lab.cell.cells import Cell, Run
 CONTROL_SECTORS = 8
 """Sectors 0-7 of the job disk are the control area; the text begins at sector 8."""
 JOB_ALIGN_BYTES = 4096
+SHUTDOWN_LABEL = "shutdown"
+"""Marker after the last cell."""
 SYSTEM_LATENCY_NS = 20_000
 """Fixed latency of root and job disk. They are outside every measurement, but must not complete at once."""
 
@@ -61,7 +63,8 @@ def job_text(run: Run, until: Cell | None = None) -> str:
         lines += [f"cell {cell.id} {cell.seed}", f"exec {workload_command(run, cell)}", "end"]
         if cell == until:
             return "\n".join(lines) + "\n"
-    return "\n".join([*lines, "poweroff"]) + "\n"
+    # The guest flushes the disk's cache as it stops; without a marker that would stand in the last cell's trace.
+    return "\n".join([*lines, f"cell {SHUTDOWN_LABEL} 1", "end", "poweroff"]) + "\n"
 
 
 def job_disk(text: str) -> bytes:

@@ -162,7 +162,9 @@ class Supervisor:
             words = line.split(" ")
             if len(words) < 4 or words[0] != "@spindle":
                 continue
-            if words[3] == "cell":
+            if words[3:] == ["cell", job.SHUTDOWN_LABEL]:
+                self._cell = None
+            elif words[3] == "cell":
                 if not self.timing.cells_s:
                     self.timing.boot_s = round(now - self.began, 3)
                 self._cell = (words[4], now)

@@ -17,7 +17,7 @@ def test_job_begins_and_ends(lab):
     text = lines(HOST_ON)
     assert text[:3] == ["spindle-job 1", "modules virtio_scsi sd_mod", "wait_disk sda"]
     assert text[-1] == "poweroff"
-    assert sum(line == "end" for line in text) == 60
+    assert sum(line == "end" for line in text) == 61
 
 
 def test_job_elevator_before_its_settings(lab):
