@@ -14,7 +14,7 @@ CELL = "ide-piix.deskstar-75gxp.tnone.both.rawio-read-random.s01"
 
 
 def dry_run(*arguments: str, profile: str = "quick") -> subprocess.CompletedProcess:
-    command = [SNAKEMAKE, "--profile", f"config/profiles/{profile}", "--dry-run", "--forceall", "--quiet", "none"]
+    command = [SNAKEMAKE, "--profile", f"config/profiles/{profile}", "--quiet", "host", "--forceall", "--dry-run"]
     return subprocess.run([*command, *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
 
 

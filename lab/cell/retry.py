@@ -37,7 +37,7 @@ def why_drop(folder: Path, guest: dict | None) -> str | None:
 def sweep(results: Path, guest: dict | None) -> list[tuple[str, str]]:
     """Drop the cells below `results`/cells that have to run again; returns their ids and why."""
     dropped = []
-    for folder in sorted((results / "cells").glob("*")):
+    for folder in sorted(path for path in (results / "cells").glob("*") if path.is_dir()):
         # A leading dot marks a result that was being put in place when its report was killed.
         reason = "" if folder.name.startswith(".") else why_drop(folder, guest)
         if reason is None:
