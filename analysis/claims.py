@@ -65,7 +65,7 @@ def expand(pattern: str) -> list[str]:
     """`t{4,32}.both` as `t4.both`, `t32.both`."""
     parts = [part.split(",") for part in re.split(r"\{([^}]*)\}", pattern)[1::2]]
     fixed = re.split(r"\{[^}]*\}", pattern)
-    return ["".join(itertools.chain(*zip(fixed, (*chosen, "")))) for chosen in itertools.product(*parts)]
+    return ["".join(itertools.chain(*zip(fixed, (*chosen, ""), strict=True))) for chosen in itertools.product(*parts)]
 
 
 def ratio(a: float | list[float], b: float | list[float]) -> float | list[float]:
@@ -109,7 +109,7 @@ def evaluate(expression: str, names: dict[str, Value], lookup: Lookup) -> Value:
                 return (all if isinstance(op, ast.And) else any)([walk(value) for value in values])
             case ast.Compare(left=left, ops=ops, comparators=right) if all(type(op) in OPERATORS for op in ops):
                 values = [walk(left), *map(walk, right)]
-                return all(OPERATORS[type(op)](a, b) for op, a, b in zip(ops, values, values[1:]))
+                return all(OPERATORS[type(op)](a, b) for op, a, b in zip(ops, values[:-1], values[1:], strict=True))
             case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in functions:
                 return functions[name](*map(walk, args))
         raise ClaimError(f"expression {expression!r}: {ast.unparse(node)!r} is not allowed; see analysis/claims.py")

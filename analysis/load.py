@@ -11,11 +11,40 @@ from analysis.errors import ResultError
 
 SCHEMA = Path(__file__).resolve().parents[1] / "config" / "schemas" / "result.schema.json"
 IDENTITY = ("qemu", "model", "drive", "controller", "guest", "workload", "cell")
-METRICS = ("rate_mb_s", "elapsed_ns", "bytes", "requests", "queue_depth_mean", "queue_depth_max", "drain_ns",
-           "read_hits", "flushes")
-COLUMNS = ["id", "run", "status", "reason", "guest", "controller", "drive", "tags", "scheduler", "file_system",
-           "workload", "op", "pattern", "scale", "seed", "clock", "ns_per_instruction", *METRICS,
-           *(f"identity_{name}" for name in IDENTITY), "lock_guest", "lock_moved"]
+METRICS = (
+    "rate_mb_s",
+    "elapsed_ns",
+    "bytes",
+    "requests",
+    "queue_depth_mean",
+    "queue_depth_max",
+    "drain_ns",
+    "read_hits",
+    "flushes",
+)
+COLUMNS = [
+    "id",
+    "run",
+    "status",
+    "reason",
+    "guest",
+    "controller",
+    "drive",
+    "tags",
+    "scheduler",
+    "file_system",
+    "workload",
+    "op",
+    "pattern",
+    "scale",
+    "seed",
+    "clock",
+    "ns_per_instruction",
+    *METRICS,
+    *(f"identity_{name}" for name in IDENTITY),
+    "lock_guest",
+    "lock_moved",
+]
 SCHEDULERS = {(True, True): "both", (False, True): "disk", (True, False): "host", (False, False): "none"}
 """(host scheduler, disk scheduler) to the name the tables use."""
 
@@ -32,8 +61,10 @@ def flatten(result: dict) -> dict:
     """One checked result as a row."""
     cell, metrics = result["cell"], result["metrics"] or {}
     row = {"id": result["id"], "run": result["run"], "status": result["status"], "reason": result["reason"] or ""}
-    row |= {name: cell[name] for name in
-            ("guest", "controller", "drive", "tags", "file_system", "workload", "scale", "seed")}
+    row |= {
+        name: cell[name]
+        for name in ("guest", "controller", "drive", "tags", "file_system", "workload", "scale", "seed")
+    }
     row["scheduler"] = SCHEDULERS[cell["host_scheduler"], cell["disk_scheduler"]]
     row |= {name: cell["parameters"].get(name, "") for name in ("op", "pattern")}
     row |= {"clock": result["clock"]["kind"], "ns_per_instruction": result["clock"]["ns_per_instruction"]}
@@ -59,9 +90,7 @@ def load(paths: list[Path], schema: Path = SCHEMA) -> pd.DataFrame:
             raise ResultError(f"result {path}: no JSON ({error}); remove its folder and run again") from None
         problem = jsonschema.exceptions.best_match(validator.iter_errors(result))
         if problem:
-            raise ResultError(
-                f"result {path}: {problem.json_path}: {problem.message}; remove its folder and run again"
-            )
+            raise ResultError(f"result {path}: {problem.json_path}: {problem.message}; remove its folder and run again")
         if result["id"] != path.parent.name:
             raise ResultError(f"result {path}: is of cell {result['id']!r}; remove its folder and run again")
         rows.append(flatten(result))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """All numbers of all tables, and the verdict on every claim, as results/<profile>/summary.json.
 
-    python -m analysis.summary --paper white2001 --tables results/quick/tables/white2001 --out results/quick/summary.json
+    python -m analysis.summary --paper white2001 --tables results/quick/tables/white2001 --out JSON
 
 `numbers` has one entry for each number the paper prints; `extra` has ours that it does not print; `claims` as in
 analysis.claims.
@@ -19,8 +19,20 @@ from lab.cell.errors import SpindleError
 SCHEMA = "spindle-summary/1"
 PRINTED = ("table1", "table2", "table3", "table4", "table5")
 EXTRA = ("controllers",)
-FIELDS = ("row", "column", "unit", "published", "reproduced", "std", "n", "ratio", "stand_in", "questioned", "reason",
-          "cells")
+FIELDS = (
+    "row",
+    "column",
+    "unit",
+    "published",
+    "reproduced",
+    "std",
+    "n",
+    "ratio",
+    "stand_in",
+    "questioned",
+    "reason",
+    "cells",
+)
 WITHIN = (1.10, 1.25, 2.0)
 """Factors whose share of the ratios the report states; a ratio of 0.8 is off by 1.25."""
 
@@ -63,7 +75,9 @@ def glance(rows: list[dict]) -> dict:
 def worst(rows: list[dict], count: int) -> list[dict]:
     """The numbers farthest from the published, farthest first."""
     compared = [row for row in rows if row["ratio"] is not None]
-    return sorted(compared, key=lambda row: (-numbers.off(row["ratio"]), row["table"], row["row"], row["column"]))[:count]
+    return sorted(compared, key=lambda row: (-numbers.off(row["ratio"]), row["table"], row["row"], row["column"]))[
+        :count
+    ]
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -24,8 +24,20 @@ from lab.cell.errors import SpindleError
 
 ROOT = Path(__file__).resolve().parents[1]
 PUBLISHED = ("row", "column", "unit", "value", "questioned")
-COLUMNS = ("row", "column", "unit", "published", "reproduced", "std", "n", "ratio", "stand_in", "questioned", "reason",
-           "cells")
+COLUMNS = (
+    "row",
+    "column",
+    "unit",
+    "published",
+    "reproduced",
+    "std",
+    "n",
+    "ratio",
+    "stand_in",
+    "questioned",
+    "reason",
+    "cells",
+)
 NOT_RUN = "not run"
 REFERENCE = "reference data of the paper, nothing to run"
 

@@ -54,14 +54,19 @@ def printed(table: str) -> list[Published]:
     return read_published(published_dir(PAPER) / f"{table}.csv")
 
 
-def pick(frame: pd.DataFrame, controller: str, tags: str, scheduler: str, op: str, pattern: str) -> pd.DataFrame:
-    """The repetitions of one measurement."""
-    wanted = {"controller": controller, "tags": tags, "scheduler": scheduler, "op": op, "pattern": pattern,
-              "workload": "rawio", "file_system": "raw"}  # fmt: skip
-    mask = pd.Series(True, index=frame.index)
-    for name, value in wanted.items():
-        mask &= frame[name] == value
-    return frame[mask]
+class Settings:
+    """The measured cells by setting."""
+
+    KEY = ("controller", "tags", "scheduler", "op", "pattern")
+
+    def __init__(self, frame: pd.DataFrame):
+        self.none = frame.iloc[:0]
+        raw = frame[(frame.workload == "rawio") & (frame.file_system == "raw")]
+        self.groups = dict(iter(raw.groupby(list(self.KEY)))) if len(raw) else {}
+
+    def pick(self, controller: str, tags: str, scheduler: str, op: str, pattern: str) -> pd.DataFrame:
+        """The repetitions of one measurement; empty where none was made."""
+        return self.groups.get((controller, tags, scheduler, op, pattern), self.none)
 
 
 def table1(frame: pd.DataFrame, drives: dict) -> list[Entry]:
@@ -107,7 +112,7 @@ def table3(frame: pd.DataFrame, drives: dict) -> list[Entry]:
 
 def table4(frame: pd.DataFrame, drives: dict) -> list[Entry]:
     """IDE against SCSI with 32 tags and both schedulers; the application rows need workloads not built yet."""
-    known, found, entries = stand_ins(), {}, []
+    known, settings, found, entries = stand_ins(), Settings(frame), {}, []
     for p in printed("table4"):
         op, _, pattern = p.row.partition(".")
         if op not in OPS:
@@ -123,7 +128,7 @@ def table4(frame: pd.DataFrame, drives: dict) -> list[Entry]:
                 entry = Entry(p, percent, n=min(ide.n, scsi.n), **both)
         else:
             controller = ide_controller("32") if p.column == "ide" else SCSI_CONTROLLER
-            entry = measured(p, pick(frame, controller, "32", "both", op, pattern), known, RATE)
+            entry = measured(p, settings.pick(controller, "32", "both", op, pattern), known, RATE)
             found[p.row, p.column] = entry
         entries.append(entry)
     return entries
@@ -131,23 +136,23 @@ def table4(frame: pd.DataFrame, drives: dict) -> list[Entry]:
 
 def table5(frame: pd.DataFrame, drives: dict) -> list[Entry]:
     """The micro benchmarks for every tag and scheduler setting."""
-    known, entries = stand_ins(), []
+    known, settings, entries = stand_ins(), Settings(frame), []
     for p in printed("table5"):
         tags, scheduler = p.row.removeprefix("t").split(".")
         side, op, pattern = p.column.split(".")
         controller = ide_controller(tags) if side == "ide" else SCSI_CONTROLLER
-        entries.append(measured(p, pick(frame, controller, tags, scheduler, op, pattern), known, RATE))
+        entries.append(measured(p, settings.pick(controller, tags, scheduler, op, pattern), known, RATE))
     return entries
 
 
 def controllers(frame: pd.DataFrame, drives: dict) -> list[Entry]:
     """The same disk, tags and schedulers on another controller: not in the paper."""
-    known, entries = stand_ins(), []
+    known, settings, entries = stand_ins(), Settings(frame), []
     for controller, tags, scheduler in COMPARED:
         for op in OPS:
             for pattern in PATTERNS:
                 ours = Published(f"{controller}.t{tags}.{scheduler}", f"{op}.{pattern}", "MB/s", "")
-                entries.append(measured(ours, pick(frame, controller, tags, scheduler, op, pattern), known, RATE))
+                entries.append(measured(ours, settings.pick(controller, tags, scheduler, op, pattern), known, RATE))
     return entries
 
 

@@ -15,7 +15,7 @@ import matplotlib
 
 matplotlib.use("pdf")
 
-import matplotlib.pyplot as plt  # noqa: E402  (the backend is chosen first)
+import matplotlib.pyplot as plt
 
 SIDES = ("ide", "scsi")
 OPS = ("read", "write")
@@ -38,7 +38,7 @@ def save(figure: plt.Figure, path: Path) -> None:
 def ratios(rows: list[dict], path: Path) -> None:
     """Reproduced over published for every number of Table 5, one line of dots per column of the table."""
     columns = [f"{side}.{op}.{pattern}" for side in SIDES for op in OPS for pattern in PATTERNS]
-    figure, axes = plt.subplots(figsize=(6.6, 3.5), layout="constrained")
+    figure, axes = plt.subplots(figsize=(6.6, 3.0), layout="constrained")
     axes.axvspan(1 / NEAR, NEAR, color="#dfe7ee", lw=0, zorder=0)
     axes.axvline(1, color="#5f7485", lw=0.8, zorder=1)
     labelled = set()

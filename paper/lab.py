@@ -48,7 +48,9 @@ def versions(envs: Path) -> list[str]:
     """Versions of QEMU and of the guest's kernel, from the locks."""
     found = [f"QEMU {match[1]}" for match in re.finditer(r"^version=(\S+)", (envs / "qemu.lock").read_text(), re.M)]
     kernel = r"^linux-image-(\d\S*)\s+(\S+)"
-    found += [f"guest kernel {m[1]} (Debian {m[2]})" for m in re.finditer(kernel, (envs / "guest.lock").read_text(), re.M)]
+    found += [
+        f"guest kernel {m[1]} (Debian {m[2]})" for m in re.finditer(kernel, (envs / "guest.lock").read_text(), re.M)
+    ]
     return found
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """LaTeX from data: one table, or the report around them.
 
-    python -m paper.render table --paper white2001 --table table5 --profile quick --csv CSV --out TEX
-    python -m paper.render report --paper white2001 --profile quick --summary JSON --lab JSON --out TEX
+python -m paper.render table --paper white2001 --table table5 --profile quick --csv CSV --out TEX
+python -m paper.render report --paper white2001 --profile quick --summary JSON --lab JSON --out TEX
 """
 
 import argparse
@@ -17,12 +17,12 @@ from analysis.tables import ROOT
 from lab.cell.errors import SpindleError
 from paper import tex
 from paper.errors import RenderError
-from paper.view import MISSING, Table, shaded
+from paper.view import MISSING, Table
 from paper.white2001 import views
 
 HERE = ROOT / "paper"
 VIEWS = {"white2001": views}
-WORST = 8
+WORST = 6
 
 
 def render_table(paper: str, table: str, profile: str, path: Path) -> str:
@@ -38,7 +38,9 @@ def render_table(paper: str, table: str, profile: str, path: Path) -> str:
 
 def formatted(group: dict, label: str = "") -> dict:
     """A glance's numbers as text."""
-    percent = [MISSING[1:-1] if share is None else f"{numbers.fixed(100 * share, 0)}\\,\\%" for share in group["within"]]
+    percent = [
+        MISSING[1:-1] if share is None else f"{numbers.fixed(100 * share, 0)}\\,\\%" for share in group["within"]
+    ]
     median = "--" if group["median"] is None else numbers.fixed(group["median"], 2)
     return group | {"label": label, "median": median, "within": percent}
 
@@ -47,8 +49,11 @@ def groups_of(rows: list[dict]) -> list[dict]:
     """The lines of `Reproduced at a glance`."""
     of = {table: [row for row in rows if row["table"] == table] for table in summary.PRINTED}
     lines = [(f"Table {table.removeprefix('table')}", found) for table, found in of.items()]
-    lines += [(f"  {side.upper()}", [r for r in of["table5"] if r["column"].startswith(side)]) for side in ("ide", "scsi")]
-    lines.append(("  without those the authors doubt", [r for r in of["table5"] if not r["questioned"]]))
+    lines += [
+        (f"Table 5, {side.upper()}", [r for r in of["table5"] if r["column"].startswith(side)])
+        for side in ("ide", "scsi")
+    ]
+    lines.append(("Table 5, without what the authors doubt", [r for r in of["table5"] if not r["questioned"]]))
     return [formatted(summary.glance(found), label) for label, found in lines]
 
 

@@ -48,8 +48,6 @@ class Cell:
     reproduced: str
     std: str
     ratio: str
-    printed: str
-    """The published number without markup."""
 
 
 class Table:
@@ -68,7 +66,9 @@ class Table:
         try:
             return self.index[row, column]
         except KeyError:
-            raise RenderError(f"{self.path}: no entry ({row}, {column}); the published CSV and the view differ") from None
+            raise RenderError(
+                f"{self.path}: no entry ({row}, {column}); the published CSV and the view differ"
+            ) from None
 
     def missing(self, row: dict) -> str:
         """What stands in place of a number that is not there."""
@@ -84,20 +84,22 @@ class Table:
         if entry["questioned"]:
             published = rf"\questioned {published}"
         if entry["reproduced"] is None:
-            return Cell(published, self.missing(entry), "", MISSING, printed)
+            return Cell(published, self.missing(entry), "", MISSING)
         reproduced = numbers.like(entry["reproduced"], like or printed)
         marks = self.notes.mark(entry["reason"]) if entry["reason"] else ""
         if entry["stand_in"] and not self.all_stand_in:
             marks += r"\tnote{\textdagger}"
         digits = numbers.decimals(like or printed) + 1
         std = "" if entry["std"] is None else numbers.fixed(entry["std"], digits)
-        return Cell(published, reproduced + (f" {{{marks}}}" if marks else ""), std, shaded(entry["ratio"]), printed)
+        return Cell(published, reproduced + (f" {{{marks}}}" if marks else ""), std, shaded(entry["ratio"]))
 
     def source(self) -> str:
         """Drives, seeds, profile, file and its hash: what the numbers of this table are."""
         ids = [CELL_ID.match(cell) for row in self.rows for cell in row["cells"]]
         if None in ids:
-            raise RenderError(f"{self.path}: a cell id does not name controller, drive and seed; see docs/interfaces.md")
+            raise RenderError(
+                f"{self.path}: a cell id does not name controller, drive and seed; see docs/interfaces.md"
+            )
         parts = [f"profile {self.profile}"]
         if ids:
             drives = sorted({match["drive"] for match in ids})

@@ -15,6 +15,7 @@ def run(root: Path, profile: str = "quick", **wanted) -> Path:
     """Everything but the PDF below root/results/<profile>; returns that folder."""
     results = root / "results" / profile
     ids = synthetic.write(results, **wanted)
+    results.mkdir(parents=True, exist_ok=True)
     (results / "cells.txt").write_text("\n".join(ids))
     folder = results / "tables" / PAPER
     cells = ["--results", str(results), "--cells", str(results / "cells.txt")]

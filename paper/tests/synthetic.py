@@ -66,7 +66,9 @@ def result(row: dict, seed: int, rates: dict, failed: str | None) -> dict:
     }  # fmt: skip
 
 
-def write(results: Path, seeds: int = 10, missing: tuple[str, ...] = (), failed: dict[str, str] | None = None) -> list[str]:
+def write(
+    results: Path, seeds: int = 10, missing: tuple[str, ...] = (), failed: dict[str, str] | None = None
+) -> list[str]:
     """Results below results/<profile>; returns the cell ids.
 
     `missing` and the keys of `failed` are beginnings of cell ids: those cells do not exist, or failed for that reason.

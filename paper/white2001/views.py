@@ -71,7 +71,9 @@ def table2(table: Table) -> dict:
             number += " m"
         return "; ".join(part for part in (number, text.get((row, column), "")) if part)
 
-    return {"lines": [{"label": label, "ide": side(row, "ide"), "scsi": side(row, "scsi")} for label, row in TABLE2_ROWS]}
+    return {
+        "lines": [{"label": label, "ide": side(row, "ide"), "scsi": side(row, "scsi")} for label, row in TABLE2_ROWS]
+    }
 
 
 def table3(table: Table) -> dict:
@@ -117,7 +119,7 @@ def table5(table: Table) -> dict:
 def controllers(table: Table) -> dict:
     """The same disk on two controllers; the ratio is the second's rate over the first's."""
     pairs = []
-    for first, second in zip(COMPARED[::2], COMPARED[1::2]):
+    for first, second in zip(COMPARED[::2], COMPARED[1::2], strict=True):
         lines = []
         for controller, tags, scheduler in (first, second):
             row = f"{controller}.t{tags}.{scheduler}"
@@ -134,11 +136,6 @@ def controllers(table: Table) -> dict:
 
 VIEWS = {"table1": table1, "table2": table2, "table3": table3, "table4": table4, "table5": table5,
          "controllers": controllers}  # fmt: skip
-
-
-def stand_ins() -> list[dict]:
-    """The paper's systems and what the lab has instead."""
-    return yaml.safe_load((ROOT / "config" / f"{PAPER}.yaml").read_text())["stand_ins"]
 
 
 def label(row: dict) -> str:

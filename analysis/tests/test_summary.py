@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: MIT
+"""The summary: every number once, in the documented form."""
+
+import json
+
+import pytest
+
+from analysis import load, summary, tables, white2001
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tables")
+    for table, builder in white2001.TABLES.items():
+        tables.write(builder(frame=load.load([]), drives={}), folder / f"{table}.csv")
+    assert summary.main(["--paper", "white2001", "--tables", str(folder), "--out", str(folder / "summary.json")]) == 0
+    return json.loads((folder / "summary.json").read_text())
+
+
+def test_summary_has_every_printed_number(found):
+    numbers = found["numbers"]
+    assert len(numbers) == 342
+    assert len({(n["table"], n["row"], n["column"]) for n in numbers}) == 342
+    assert all(set(n) == {"paper", "table", *summary.FIELDS} for n in numbers)
+    assert all(n["published"] is not None for n in numbers)
+    assert all(n["reason"] for n in numbers if n["reproduced"] is None)
+
+
+def test_summary_claims_have_the_documented_keys(found):
+    assert all({"id", "statement", "where", "verdict", "because"} <= set(claim) for claim in found["claims"])
+    assert {claim["verdict"] for claim in found["claims"]} == {"not run"}
+
+
+def test_summary_glance():
+    rows = [{"ratio": r, "reproduced": r, "reason": None} for r in (1.0, 1.2, 0.5)]
+    rows.append({"ratio": None, "reproduced": None, "reason": "failed: x"})
+    found = summary.glance(rows)
+    assert (found["numbers"], found["reproduced"], found["failed"], found["median"]) == (4, 3, 1, 1.0)
+    assert found["within"] == [1 / 3, 2 / 3, 1.0]

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: MIT
+"""Cells to table entries, and the published numbers themselves."""
+
+import pytest
+
+from analysis import load, tables, white2001
+from analysis.errors import TableError
+from paper.tests import synthetic
+
+PANIC = "ide-ahci.deskstar-75gxp.t4.disk.rawio-write-random"
+SHALLOW = "scsi-virtio.ultrastar-36zx.t64.none.rawio-read-random.s03"
+GONE = "scsi-virtio.ultrastar-36zx.t128.none."
+
+
+@pytest.fixture(scope="module")
+def frame(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("results")
+    ids = synthetic.write(folder, seeds=10, missing=(GONE,), failed={PANIC: "guest panicked", SHALLOW: "depth 60 < 64"})
+    assert len(ids) > 1900
+    return load.load_cells(folder, ids)
+
+
+def entries(table, frame, drives=None):
+    made = white2001.TABLES[table](frame=frame, drives=drives or {})
+    return {(entry.published.row, entry.published.column): entry for entry in made}
+
+
+@pytest.mark.parametrize(
+    ("table", "count"), [("table1", 74), ("table2", 23), ("table3", 14), ("table4", 39), ("table5", 192)]
+)
+def test_tables_published_counts(table, count):
+    assert len(white2001.printed(table)) == count
+
+
+def test_tables_published_questioned_are_the_shaded_columns():
+    questioned = {p.column for p in white2001.printed("table5") if p.questioned}
+    assert questioned == {"ide.read.interleave", "ide.write.interleave", "ide.write.random"}
+
+
+def test_tables_table4_rates_are_table5_at_32_tags():
+    fifth = {(p.row, p.column): p.value for p in white2001.printed("table5")}
+    for p in white2001.printed("table4"):
+        if p.unit == "MB/s":
+            assert p.value == fifth["t32.both", f"{p.column}.{p.row}"]
+
+
+def test_tables_table1_quotients_are_the_printed_ones(frame):
+    computed = [e for e in entries("table1", frame).values() if e.reproduced is not None]
+    assert len(computed) == 12
+    for entry in computed:
+        # 499 / 15 is 33.2667: the paper prints 33.27.
+        assert entry.reproduced == pytest.approx(float(entry.published.value), abs=0.0051)
+
+
+def test_tables_table5_mean_of_all_seeds(frame):
+    entry = entries("table5", frame)["tnone.both", "ide.read.sequential"]
+    assert entry.n == 10
+    assert entry.stand_in
+    assert {cell.split(".")[0] for cell in entry.cells} == {"ide-piix"}
+    rates = frame[frame.id.isin(entry.cells)].rate_mb_s
+    assert entry.reproduced == pytest.approx(rates.mean())
+    assert entry.std == pytest.approx(rates.std(ddof=1))
+
+
+def test_tables_table5_tags_sit_on_ahci(frame):
+    entry = entries("table5", frame)["t4.both", "ide.read.sequential"]
+    assert {cell.split(".")[0] for cell in entry.cells} == {"ide-ahci"}
+
+
+def test_tables_table5_failed_missing_and_partial(frame):
+    found = entries("table5", frame)
+    failed = found["t4.disk", "ide.write.random"]
+    assert (failed.reproduced, failed.ratio, failed.n) == (None, None, 0)
+    assert failed.reason == "failed: guest panicked"
+    partial = found["t64.none", "scsi.read.random"]
+    assert (partial.n, partial.reason) == (9, "1 of 10 failed: depth 60 < 64")
+    assert found["t128.none", "scsi.read.random"].reason == "not run"
+
+
+def test_tables_table4_difference_from_means(frame):
+    found = entries("table4", frame)
+    ide, scsi, diff = (found["read.random", column] for column in ("ide", "scsi", "diff"))
+    assert diff.reproduced == pytest.approx(100 * (scsi.reproduced - ide.reproduced) / scsi.reproduced)
+    assert diff.ratio is None
+    assert found["ssh", "ide"].reason == "not run yet"
+
+
+def test_tables_table3_missing_key_is_named(frame):
+    with pytest.raises(TableError, match=r"capacity of ide.*sectors.*deskstar-75gxp"):
+        white2001.table3(frame, {"ide": {}})
+
+
+def test_tables_controllers_pairs_differ_in_the_controller_only():
+    for first, second in zip(white2001.COMPARED[::2], white2001.COMPARED[1::2], strict=True):
+        assert first[0] != second[0]
+        assert first[1:] == second[1:]
+
+
+def test_tables_write_and_read(frame, tmp_path):
+    made = list(entries("table5", frame).values())
+    tables.write(made, tmp_path / "table5.csv")
+    back = tables.read(tmp_path / "table5.csv")
+    assert len(back) == 192
+    assert back[0]["printed"] == "30.8"
+    assert back[0]["cells"] == list(made[0].cells)
+    assert back[0]["reproduced"] == pytest.approx(made[0].reproduced, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("row,column,unit,value\n", ":1: columns are"),
+        ("row,column,unit,value,questioned\na,b,s,x,false\n", ":2: value 'x' is no number"),
+        ("row,column,unit,value,questioned\na,b,s,1,maybe\n", ":2: questioned is 'maybe'"),
+        ("row,column,unit,value,questioned\na,b,s,1,true\na,b,s,1,true\n", ":3: ('a', 'b') stands there twice"),
+    ],
+)
+def test_tables_published_errors_name_the_line(tmp_path, text, message):
+    path = tmp_path / "table9.csv"
+    path.write_text(text)
+    with pytest.raises(TableError) as error:
+        tables.read_published(path)
+    assert message in str(error.value)
+
+
+def test_tables_unknown_table_is_one_message(tmp_path, capsys):
+    out = str(tmp_path / "x.csv")
+    assert tables.main(["--paper", "white2001", "--table", "table9", "--out", out]) == 1
+    assert "table9: white2001 has controllers, table1" in capsys.readouterr().err

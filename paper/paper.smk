@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: MIT
+# From table data to LaTeX, figures and the report.
+import subprocess
+from pathlib import Path
+
+PAPER_DIR = f"paper/{PAPER}"
+FIGURES = expand(f"{RESULTS}/figures/{PAPER}/{{figure}}.pdf", figure=["ratios", "tags"])
+PAPER_CODE = sorted(str(path) for folder in ("paper", PAPER_DIR) for path in Path(folder).glob("*.py"))
+NUMBERS_CODE = ["analysis/numbers.py", "analysis/tables.py", "analysis/white2001.py"]
+
+
+localrules:
+    table_tex,
+    lab_page,
+    figures,
+    report_tex,
+
+
+def commit():
+    """Commit of the source, with a + if it has changes; empty where there is no git."""
+    try:
+        head = subprocess.run(["git", "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=True)
+        changed = subprocess.run(["git", "status", "--porcelain", "-uno"], capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+    return head.stdout.strip() + ("+" if changed.stdout.strip() else "")
+
+
+rule table_tex:
+    input:
+        NUMBERS_CODE,
+        PAPER_CODE,
+        lambda wildcards: sorted(str(path) for path in Path(PUBLISHED_DIR).glob(f"{wildcards.any_table}.text.csv")),
+        f"{PAPER_DIR}/notes.tex.j2",
+        csv=f"{TABLE_DIR}/{{any_table}}.csv",
+        template=f"{PAPER_DIR}/{{any_table}}.tex.j2",
+    output:
+        f"{TABLE_DIR}/{{any_table}}.tex",
+    log:
+        f"{RESULTS}/logs/{PAPER}.{{any_table}}.tex.log",
+    wildcard_constraints:
+        any_table="|".join(TABLES + EXTRA_TABLES),
+    shell:
+        "{PYTHON} -m paper.render table --paper {PAPER} --table {wildcards.any_table} --profile {PROFILE} "
+        "--csv {input.csv} --out {output} 2>&1 | tee {log}"
+
+
+rule lab_page:
+    input:
+        results_of(cell_list.ALL),
+        expand("envs/{lock}.lock", lock=["qemu", "guest", "requirements"]),
+        "paper/lab.py",
+        "analysis/load.py",
+        cells=f"{RESULTS}/cells/{PAPER}.{cell_list.ALL}.txt",
+    output:
+        f"{RESULTS}/lab.json",
+    log:
+        f"{RESULTS}/logs/{PAPER}.lab.log",
+    shell:
+        "{PYTHON} -m paper.lab --results {RESULTS} --cells {input.cells} --out {output} 2>&1 | tee {log}"
+
+
+rule figures:
+    input:
+        "paper/figures.py",
+        summary=f"{RESULTS}/summary.json",
+    output:
+        FIGURES,
+    log:
+        f"{RESULTS}/logs/{PAPER}.figures.log",
+    params:
+        folder=lambda wildcards, output: str(Path(output[0]).parent),
+    shell:
+        "{PYTHON} -m paper.figures --summary {input.summary} --out {params.folder} 2>&1 | tee {log}"
+
+
+rule report_tex:
+    input:
+        PAPER_CODE,
+        "analysis/summary.py",
+        "paper/report.tex.j2",
+        f"config/{PAPER}.yaml",
+        summary=f"{RESULTS}/summary.json",
+        lab=f"{RESULTS}/lab.json",
+    output:
+        f"{RESULTS}/report.tex",
+    log:
+        f"{RESULTS}/logs/{PAPER}.report.tex.log",
+    params:
+        commit=commit(),
+    shell:
+        "{PYTHON} -m paper.render report --paper {PAPER} --profile {PROFILE} --summary {input.summary} "
+        "--lab {input.lab} --commit '{params.commit}' --out {output} 2>&1 | tee {log}"
+
+
+rule report_pdf:
+    input:
+        expand(f"{TABLE_DIR}/{{table}}.tex", table=TABLES + EXTRA_TABLES),
+        FIGURES,
+        "paper/build.py",
+        tex=f"{RESULTS}/report.tex",
+    output:
+        f"{RESULTS}/report.pdf",
+    log:
+        f"{RESULTS}/logs/report.tex.log",
+    shell:
+        "{PYTHON} -m paper.build --tex {input.tex} --out {output} --log {log}"

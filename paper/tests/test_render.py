@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: MIT
+"""Tables and report from invented results (paper/tests/synthetic.py): golden LaTeX, and the PDF's text."""
+
+import hashlib
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from paper import build, render, tex, view
+from paper.errors import RenderError, TexError
+from paper.tests import pipeline
+from paper.white2001 import views
+
+GOLDEN = Path(__file__).parent / "golden"
+WANTED = {
+    "seeds": 2,
+    "missing": ("scsi-virtio.ultrastar-36zx.t128.none.",),
+    "failed": {
+        "ide-ahci.deskstar-75gxp.t4.disk.rawio-write-random": "guest panicked: 100 % {of} it_",
+        "scsi-virtio.ultrastar-36zx.t64.none.rawio-read-random.s02": "depth 60 below 64",
+    },
+}
+needs_tex = pytest.mark.skipif(
+    not (shutil.which("latexmk") and shutil.which("pdftotext")), reason="latexmk or pdftotext is not installed"
+)
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    return pipeline.run(tmp_path_factory.mktemp("paper"), **WANTED)
+
+
+@pytest.fixture(scope="module")
+def pdf(results):
+    build.build(results / "report.tex", results / "report.pdf", results / "report.log")
+    return results / "report.pdf"
+
+
+@pytest.mark.parametrize("table", pipeline.TABLES)
+def test_render_golden(results, table, request):
+    made = (results / "tables" / "white2001" / f"{table}.tex").read_text()
+    path = GOLDEN / f"{table}.tex"
+    if request.config.getoption("--golden", default=False):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(made)
+    assert made == path.read_text(), f"{path} differs; look, then run pytest with --golden"
+
+
+def test_render_failed_missing_and_partial_are_marked(results):
+    text = (results / "tables" / "white2001" / "table5.tex").read_text()
+    assert r"{\failed\tnote{a}}" in text
+    assert r"\textsuperscript{a}\,failed: guest panicked: 100 \% \{of\} it\_." in text
+    assert "1 of 2 failed: depth 60 below 64" in text
+    assert text.count(r"{--\tnote{c}}") == 6
+    assert r"\textsuperscript{c}\,not run." in text
+    assert text.count(r"\questioned ") == 36
+
+
+@pytest.mark.parametrize(
+    ("raw", "escaped"),
+    [
+        ("50 % of R&D_1 #2 {x}", r"50 \% of R\&D\_1 \#2 \{x\}"),
+        ("a\\b ^ ~ $", r"a\textbackslash{}b \textasciicircum{} \textasciitilde{} \$"),
+        ('says "yes"', "says ``yes''"),
+        ("marked 'so'", "marked `so'"),
+        ("1 < 2 ± 3", r"1 \textless{} 2 \ensuremath{\pm} 3"),
+    ],
+)
+def test_tex_escape(raw, escaped):
+    assert tex.escape(raw) == escaped
+
+
+def test_tex_undefined_value_is_an_error(tmp_path):
+    (tmp_path / "x.tex.j2").write_text("<< nothing >>")
+    with pytest.raises(RenderError, match=r"x.tex.j2: 'nothing' is undefined"):
+        tex.render([tmp_path], "x.tex.j2", {})
+
+
+@pytest.mark.parametrize(("values", "text"), [([1], "1"), ([1, 2, 3], "1–3"), ([1, 2, 4], "1–2, 4"), ([], "")])
+def test_view_spans(values, text):
+    assert view.spans(values) == text
+
+
+@pytest.mark.parametrize(
+    ("ratio", "text"),
+    [(None, "{--}"), (1.0, "1.00"), (1.25, "1.25"), (0.79, r"\rationear 0.79"), (2.01, r"\ratiofar 2.01")],
+)
+def test_view_tint(ratio, text):
+    assert view.shaded(ratio) == text
+
+
+def test_render_unknown_table_is_one_message(tmp_path, capsys):
+    arguments = ["table", "--paper", "white2001", "--profile", "quick", "--table", "table9"]
+    assert render.main([*arguments, "--csv", "x.csv", "--out", str(tmp_path / "x.tex")]) == 1
+    assert "table9: white2001 has controllers" in capsys.readouterr().err
+
+
+def test_render_is_deterministic(results, tmp_path):
+    again = pipeline.run(tmp_path, **WANTED)
+    for path in sorted(p for p in results.rglob("*") if p.suffix in (".csv", ".tex", ".json", ".pdf")):
+        if path.name not in ("report.pdf",):
+            assert path.read_bytes() == (again / path.relative_to(results)).read_bytes(), path.name
+
+
+@needs_tex
+def test_pdf_has_every_row(pdf):
+    text = subprocess.run(["pdftotext", "-layout", pdf, "-"], capture_output=True, text=True, check=True).stdout
+    text = re.sub(r"\s+", " ", text.replace("ﬁ", "fi"))
+    labels = [label for label, _ in views.TABLE2_ROWS] + list(views.TABLE3_ROWS.values())
+    labels += [label for pair in views.APPLICATIONS.values() for label in pair if label]
+    labels += list(views.SCHEDULERS.values()) + [f"Table {number}" for number in range(1, 6)]
+    labels += [text for (_, column), text in view.words("white2001", "table1").items() if column == "model"]
+    labels += ["Beneath Table 5", "scsi-megasas", "Stand-ins", "Assumptions", "failed", "3 cells failed"]
+    assert [label for label in labels if label not in text] == []
+
+
+@needs_tex
+def test_pdf_is_the_same_bytes_twice(pdf, results):
+    build.build(results / "report.tex", results / "again.pdf", results / "again.log")
+    digests = {hashlib.sha256(path.read_bytes()).hexdigest() for path in (pdf, results / "again.pdf")}
+    assert len(digests) == 1
+    assert str(results).encode() not in pdf.read_bytes()
+
+
+@needs_tex
+def test_build_error_shows_the_last_block(tmp_path):
+    bad = tmp_path / "bad.tex"
+    bad.write_text("\\documentclass{article}\n\\begin{document}\n\\nosuchcommand\n\\end{document}\n")
+    with pytest.raises(TexError) as error:
+        build.build(bad, tmp_path / "bad.pdf", tmp_path / "bad.log")
+    assert "! Undefined control sequence." in str(error.value)
+    assert "\\nosuchcommand" in str(error.value)
+    assert str(tmp_path / "bad.log") in str(error.value)
+    assert not (tmp_path / "bad.pdf").exists()
+
+
+@needs_tex
+def test_pdf_builds_with_nothing_run(tmp_path):
+    everything = ("ide-", "scsi-")
+    results = pipeline.run(tmp_path, missing=everything)
+    build.build(results / "report.tex", results / "report.pdf", results / "report.log")
+    assert (results / "report.pdf").stat().st_size > 0
