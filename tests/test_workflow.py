@@ -13,6 +13,16 @@ SNAKEMAKE = Path(sys.executable).with_name("snakemake")
 CELL = "ide-piix.deskstar-75gxp.tnone.both.rawio-read-random.s01"
 
 
+ACCEPTED_LINTS = (
+    # One locked environment serves all rules.
+    "Specify a conda environment or container for each rule.:",
+    # The interpreter, the profile and the like are the same for all rules; they are in the paths of the outputs.
+    "Shell command directly uses variable",
+    # Each stage names its files by a helper or two, beside the rules that use them.
+    "Mixed rules and functions in same snakefile.:",
+)
+
+
 def dry_run(*arguments: str, profile: str = "quick") -> subprocess.CompletedProcess:
     command = [SNAKEMAKE, "--profile", f"config/profiles/{profile}", "--quiet", "host", "--forceall", "--dry-run"]
     return subprocess.run([*command, *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
@@ -63,3 +73,17 @@ def test_workflow_bad_config(setting, message):
     )
     assert done.returncode != 0
     assert message in done.stdout + done.stderr
+
+
+def test_workflow_lint():
+    done = subprocess.run(
+        [SNAKEMAKE, "--profile", "config/profiles/smoke", "--lint"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    found = re.findall(r"^(?:Lints for .*|    \* .*)$", done.stdout + done.stderr, re.M)
+    assert found, done.stderr
+    rest = [line for line in found if line.startswith("    * ") and not line[6:].startswith(ACCEPTED_LINTS)]
+    assert not rest, "\n".join(found)
