@@ -57,7 +57,7 @@ def parts() -> dict[str, list[list[str]]]:
         "rust tests": [["cargo", "test", *CRATE, "--locked", "--release"]],
         "lab builds": [[BIN / "snakemake", *SMOKE, "lab"]],
         "python tests": [[BIN / "pytest"]],
-        "script tests": [[name] for name in tracked("*/tests/test_*.sh")],
+        "script tests": [[name] for name in tracked("*/test_*.sh")],
         "smoke report": [["make", "report", "PROFILE=smoke"]],
         "determinism": [["make", "determinism"]],
     }
