@@ -61,15 +61,17 @@ FIRMWARE = {
 }
 
 # Paths in the packages that the guest has no use for.
-PRUNED = """
-    boot etc/cron.* etc/default etc/init.d etc/kernel lib/modprobe.d lib/systemd lib/udev usr/lib/systemd usr/lib/tmpfiles.d usr/lib/udev
-    usr/share/bash-completion usr/share/bug usr/share/doc usr/share/doc-base usr/share/gdb
-    usr/share/info usr/share/lintian usr/share/locale usr/share/man usr/share/qemu usr/share/seabios
-    usr/lib/x86_64-linux-gnu/gconv usr/share/initramfs-tools usr/share/metainfo var/lib var/cache
-""".split()
+PRUNED = [
+    "boot", "etc/cron.*", "etc/default", "etc/init.d", "etc/kernel", "lib/modprobe.d", "lib/systemd",
+    "lib/udev", "usr/lib/systemd", "usr/lib/tmpfiles.d", "usr/lib/udev", "usr/share/bash-completion",
+    "usr/share/bug", "usr/share/doc", "usr/share/doc-base", "usr/share/gdb", "usr/share/info",
+    "usr/share/lintian", "usr/share/locale", "usr/share/man", "usr/share/qemu", "usr/share/seabios",
+    "usr/lib/x86_64-linux-gnu/gconv", "usr/share/initramfs-tools", "usr/share/metainfo", "var/lib",
+    "var/cache",
+]  # fmt: skip
 
 # What we add: empty directories for mounts, and the files that libraries look for.
-DIRECTORIES = "dev proc run sys tmp mnt etc usr/local/bin usr/local/share var".split()
+DIRECTORIES = ["dev", "proc", "run", "sys", "tmp", "mnt", "etc", "usr/local/bin", "usr/local/share", "var"]
 FILES = {
     "etc/passwd": "root:x:0:0:root:/tmp:/bin/sh\n",
     "etc/group": "root:x:0:\n",
@@ -99,9 +101,7 @@ def run(command: list[str], cwd: Path | None = None) -> str:
     try:
         done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True)
     except FileNotFoundError:
-        raise BuildError(
-            f"the tool {command[0]} is missing; envs/ lists the Debian packages the build needs"
-        ) from None
+        raise BuildError(f"the tool {command[0]} is missing; envs/ lists the Debian packages the build needs") from None
     if done.returncode != 0:
         raise BuildError(f"`{' '.join(command)}` failed:\n{done.stderr.strip() or done.stdout.strip()}")
     return done.stdout
@@ -287,14 +287,13 @@ def parse_modules(text: str) -> tuple[list[str], list[str]]:
         elif len(words) == 1:
             other.append(words[0])
         else:
-            raise BuildError(
-                f"lab/guest/modules.txt:{number}: {line!r} is neither a module's name nor \"boot NAME\""
-            )
+            raise BuildError(f'lab/guest/modules.txt:{number}: {line!r} is neither a module\'s name nor "boot NAME"')
     return boot, other
 
 
 def module_closure(names: list[str], tree: Path) -> list[Path]:
     """Return the files of the modules and of all they depend on, in an order to load them."""
+
     def canonical(name: str) -> str:
         return name.replace("-", "_")
 

@@ -52,7 +52,7 @@ def parse(text: str, where: str = "envs/guest.lock") -> list[Package]:
                 f"{where}:{number}: {len(fields)} fields instead of {len(_FIELDS)} "
                 f"({', '.join(_FIELDS)}, separated by tabs); mend the line or run `make relock`"
             )
-        for (field, pattern), value in zip(_FIELDS.items(), fields):
+        for (field, pattern), value in zip(_FIELDS.items(), fields, strict=True):
             if not pattern.fullmatch(value):
                 raise LockError(
                     f"{where}:{number}: {field} is {value!r}, expected {pattern.pattern}; "

@@ -38,8 +38,7 @@ def parse_wishes(text: str, where: str = "envs/guest-packages.txt") -> tuple[lis
         match = _NAME.fullmatch(word)
         if not match:
             raise RelockError(
-                f"{where}:{number}: {word!r} is not a package name; "
-                'a line is "package  # why" or "-package  # why"'
+                f'{where}:{number}: {word!r} is not a package name; a line is "package  # why" or "-package  # why"'
             )
         (left_out if match[1] else wanted).append(match[2])
     return wanted, left_out
@@ -56,9 +55,7 @@ def parse_records(text: str) -> list[Package]:
     for record in text.split("\n\n"):
         fields = dict(re.findall(r"^(Package|Version|Architecture|SHA256): (\S+)$", record, re.MULTILINE))
         if fields:
-            packages.append(
-                Package(fields["Package"], fields["Version"], fields["Architecture"], fields["SHA256"])
-            )
+            packages.append(Package(fields["Package"], fields["Version"], fields["Architecture"], fields["SHA256"]))
     return packages
 
 
@@ -71,7 +68,9 @@ def _apt(command: list[str], status: Path) -> str:
         "APT::Get::AutomaticRemove=0",
     ]
     arguments = [command[0]] + [part for option in options for part in ("-o", option)] + command[1:]
-    done = subprocess.run(arguments, capture_output=True, text=True, env={"PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "LC_ALL": "C"})
+    done = subprocess.run(
+        arguments, capture_output=True, text=True, env={"PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "LC_ALL": "C"}
+    )
     if done.returncode != 0:
         raise RelockError(
             f"`{' '.join(command[:3])} ...` failed: {done.stderr.strip() or done.stdout.strip()}\n"
@@ -96,9 +95,7 @@ def resolve(wanted: list[str], left_out: list[str]) -> list[Package]:
                 )
             )
         chosen = parse_simulation(_apt(["apt-get", "--simulate", "install", *wanted], status))
-        records = parse_records(
-            _apt(["apt-cache", "show", *(f"{name}={version}" for name, version in chosen)], status)
-        )
+        records = parse_records(_apt(["apt-cache", "show", *(f"{name}={version}" for name, version in chosen)], status))
     return sorted(set(records))
 
 
