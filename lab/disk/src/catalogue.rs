@@ -99,6 +99,16 @@ pub enum ReadAheadStop {
     Segment,
 }
 
+/// Which commands stop read-ahead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ReadAheadAbort {
+    /// Those that need the arm.
+    Arm,
+    /// Every command that does not go on where it reads.
+    Command,
+}
+
 /// A drive file.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -137,6 +147,7 @@ pub struct DriveFile {
     pub read_ahead_max_sectors: Entry<u64>,
     pub read_ahead_stop: Entry<ReadAheadStop>,
     pub read_ahead_resume: Entry<bool>,
+    pub read_ahead_abort: Entry<ReadAheadAbort>,
     pub overhead_read_hit_ns: Entry<[u64; 2]>,
     pub overhead_read_miss_ns: Entry<[u64; 2]>,
     pub overhead_write_hit_ns: Entry<[u64; 2]>,

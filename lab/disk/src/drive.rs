@@ -9,7 +9,7 @@
 use std::collections::VecDeque;
 
 use crate::bus::{Phase, Turn};
-use crate::catalogue::{BusKind, DriveModel, QueueAlgorithm, ReadAheadStop};
+use crate::catalogue::{BusKind, DriveModel, QueueAlgorithm, ReadAheadAbort, ReadAheadStop};
 use crate::geometry::SECTOR_BYTES;
 use crate::lab::{to_ns, Event, Op, Shared};
 use crate::mechanics::{Head, Mechanics, Target};
@@ -71,9 +71,15 @@ struct Piece {
     admitted: u64,
     /// Its data has crossed the bus.
     here: bool,
-    /// The last piece of its command.
-    last: bool,
-    /// Write-through: the command to acknowledge once this is on the medium.
+}
+
+/// A write of which something is not on the medium yet.
+#[derive(Debug)]
+struct OpenWrite {
+    serial: u64,
+    /// Pieces that are not on the medium, those without room in the buffer included.
+    left: u64,
+    /// Write-through: the command to acknowledge once all is on the medium.
     through: Option<u32>,
     /// Write-back: the trace line that waits for the medium, once acknowledged.
     line: Option<Key>,
@@ -176,6 +182,7 @@ pub(crate) struct Drive {
 
     read_segments: Vec<ReadSegment>,
     write_segments: Vec<WriteSegment>,
+    open_writes: Vec<OpenWrite>,
     dirty_segments: usize,
     admitted: u64,
     use_clock: u64,
@@ -214,6 +221,7 @@ impl Drive {
             flushes: Vec::new(),
             read_segments,
             write_segments,
+            open_writes: Vec::new(),
             dirty_segments: 0,
             admitted: 0,
             use_clock: 0,
@@ -341,9 +349,14 @@ impl Drive {
         self.catch_up(shared.now_ps);
         let command = self.command(slot);
         let (start, end) = (command.lbn, command.end());
-        let (op, file) = (command.op, &self.model().file);
+        let op = command.op;
+        let goes_on = op == Op::Read && self.streaming(start).is_some();
+        if self.model().file.read_ahead_abort.value == ReadAheadAbort::Command && !goes_on {
+            self.ahead = None;
+        }
+        let file = &self.model().file;
         let overhead = match op {
-            Op::Read if self.buffered(start, end).is_some() || self.streaming(start).is_some() => {
+            Op::Read if goes_on || self.buffered(start, end).is_some() => {
                 &file.overhead_read_hit_ns
             }
             Op::Read => &file.overhead_read_miss_ns,
@@ -486,7 +499,7 @@ impl Drive {
         let now_ps = shared.now_ps;
         let command = self.command_mut(slot);
         command.start_ns = Some(to_ns(now_ps));
-        command.hit = Hit::Hit;
+        command.hit = Hit::Full;
         let (start, end) = (command.lbn, command.end());
         self.data_ready(slot, shared);
         if segment >= self.read_segments.len() {
@@ -701,15 +714,20 @@ impl Drive {
             .expect("a waiting write is live");
         command.start_ns.get_or_insert(to_ns(shared.now_ps));
         command.next = end;
+        if start == command.lbn {
+            self.open_writes.push(OpenWrite {
+                serial: command.serial,
+                left: command.sectors.div_ceil(end - start),
+                through: through.then_some(slot),
+                line: None,
+            });
+        }
         let piece = Piece {
             lbn: start,
             end,
             serial: command.serial,
             admitted,
             here: false,
-            last,
-            through: (through && last).then_some(slot),
-            line: None,
         };
         let number = match room {
             Room::Append(i) | Room::Overwrite(i) | Room::Fresh(i) => i,
@@ -758,7 +776,12 @@ impl Drive {
         if acknowledge {
             self.command_mut(slot).medium = Medium::Pending;
         }
-        let key = acknowledge.then(|| self.complete(slot, shared));
+        if acknowledge {
+            let serial = self.command(slot).serial;
+            let key = self.complete(slot, shared);
+            let open = self.open_writes.iter_mut().find(|w| w.serial == serial);
+            open.expect("its last data has only just come").line = Some(key);
+        }
         let segment = &mut self.write_segments[number];
         let mut pieces = segment
             .pieces
@@ -768,7 +791,6 @@ impl Drive {
             .find(|p| p.admitted == admitted)
             .expect("dirty data stays");
         piece.here = true;
-        piece.line = key;
         segment.here = segment.here.max(piece.end);
         if segment.overwrites.iter().any(|o| o.admitted == admitted) {
             // The older data may have been written around it meanwhile; then it is on the medium.
@@ -779,12 +801,22 @@ impl Drive {
     }
 
     fn piece_on_medium(&mut self, piece: &Piece, shared: &mut Shared) {
+        let index = self
+            .open_writes
+            .iter()
+            .position(|w| w.serial == piece.serial);
+        let index = index.expect("a write is open until all its pieces are on the medium");
+        self.open_writes[index].left -= 1;
+        if self.open_writes[index].left > 0 {
+            return;
+        }
+        let done = self.open_writes.remove(index);
         let ns = to_ns(shared.now_ps);
-        if let Some(slot) = piece.through {
+        if let Some(slot) = done.through {
             self.command_mut(slot).medium = Medium::At(ns);
             self.ask_bus(slot, Phase::Status, shared);
-        } else if piece.last {
-            let line = piece
+        } else {
+            let line = done
                 .line
                 .expect("a cached write is acknowledged before it is written");
             shared.trace.on_medium(line, ns);
@@ -838,8 +870,9 @@ impl Drive {
     fn choose(&self, now_ps: i64) -> Option<Choice> {
         let depart_ps = now_ps.max(self.head.settled_ps);
         let angle = self.mechanics.angle_at(depart_ps);
-        let mut best: Option<(i64, u64, Choice)> = None;
-        let mut offer = |cost: i64, serial: u64, choice: Choice| {
+        let mut best: Option<(i64, (u64, u64), Choice)> = None;
+        // Equal costs: the older command, and of one command the part that came first.
+        let mut offer = |cost: i64, serial: (u64, u64), choice: Choice| {
             if best.is_none_or(|(c, s, _)| (cost, serial) < (c, s)) {
                 best = Some((cost, serial, choice));
             }
@@ -853,11 +886,8 @@ impl Drive {
             {
                 let piece = &segment.pieces[0];
                 let target = self.mechanics.target(piece.lbn);
-                offer(
-                    self.cost(&target, piece.lbn, angle, true),
-                    piece.serial,
-                    Choice::Write(i),
-                );
+                let cost = self.cost(&target, piece.lbn, angle, true);
+                offer(cost, (piece.serial, piece.admitted), Choice::Write(i));
             }
         }
         // A flush comes before reads, or an endless stream of near reads could hold it up.
@@ -875,7 +905,7 @@ impl Drive {
                 } else {
                     self.cost(&command.target, command.lbn, angle, false)
                 };
-                offer(cost, command.serial, Choice::Read(i));
+                offer(cost, (command.serial, 0), Choice::Read(i));
             }
         }
         best.map(|(.., choice)| choice)

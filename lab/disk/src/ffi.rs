@@ -24,6 +24,7 @@ const _: () = assert!(SPINDLE_NEVER == crate::lab::NEVER);
 
 /// What a command does.
 #[repr(C)]
+#[allow(clippy::enum_variant_names)] // In C the variants have no namespace of their own.
 pub enum SpindleOp {
     /// Read.
     SpindleRead = 0,

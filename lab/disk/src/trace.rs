@@ -14,7 +14,7 @@ pub const HEADER: &str = "# spindle-trace/1 device op lbn sectors slot arrival_n
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hit {
     /// Read: all data was in the buffer.
-    Hit,
+    Full,
     /// Read: some of it was.
     Part,
     /// Read: nothing was.
@@ -30,7 +30,7 @@ pub enum Hit {
 impl Hit {
     fn name(self) -> &'static str {
         match self {
-            Self::Hit => "hit",
+            Self::Full => "hit",
             Self::Part => "part",
             Self::Miss => "miss",
             Self::Cached => "cached",

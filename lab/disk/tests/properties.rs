@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: MIT
+//! Properties that hold for every request list, on random small drives and buses.
+
+mod common;
+
+use common::{lab_of_all, parse_trace, read_trace, small_drive, test_bus, Line, QUEUES};
+use proptest::prelude::*;
+use spindle_disk::{Lab, Op, NEVER};
+
+#[derive(Debug, Clone)]
+struct Setup {
+    queue: usize,
+    write_cache: bool,
+    tags: u32,
+    read_segments: u32,
+    write_segments: u32,
+    segment_sectors: u32,
+    overhead_ns: u32,
+    read_ahead_min: u32,
+    abort: bool,
+    resume: bool,
+    ata: bool,
+    rate_mb_s: u32,
+    seed: u64,
+}
+
+#[derive(Debug, Clone)]
+struct Step {
+    wait_ns: i64,
+    unit: u32,
+    op: Op,
+    lbn: u64,
+    sectors: u64,
+}
+
+const UNITS: u32 = 2;
+const SECTOR_NS: i64 = 100_000;
+
+fn setup() -> impl Strategy<Value = Setup> {
+    let cache = (1..4_u32, 1..4_u32, 2..40_u32, 0..20_u32);
+    let flags = any::<[bool; 4]>();
+    let numbers = (
+        0..3_usize,
+        prop::sample::select(vec![1_u32, 2, 7, 32]),
+        0..400_000_u32,
+    );
+    (
+        cache,
+        flags,
+        numbers,
+        prop::sample::select(vec![2_u32, 20, 512]),
+        any::<u64>(),
+    )
+        .prop_map(
+            |(
+                (read_segments, write_segments, segment_sectors, read_ahead_min),
+                flags,
+                numbers,
+                rate_mb_s,
+                seed,
+            )| {
+                let [write_cache, abort, resume, ata] = flags;
+                let (queue, tags, overhead_ns) = numbers;
+                Setup {
+                    queue,
+                    write_cache,
+                    tags,
+                    read_segments,
+                    write_segments,
+                    segment_sectors,
+                    overhead_ns,
+                    read_ahead_min,
+                    abort,
+                    resume,
+                    ata,
+                    rate_mb_s,
+                    seed,
+                }
+            },
+        )
+}
+
+/// Requests that meet often: on a few tracks, of all sizes up to several segments.
+fn step() -> impl Strategy<Value = Step> {
+    let op = prop::sample::select(vec![
+        Op::Read,
+        Op::Read,
+        Op::Read,
+        Op::Write,
+        Op::Write,
+        Op::Write,
+        Op::Flush,
+        Op::WriteFua,
+    ]);
+    let wait = prop_oneof![3 => Just(0), 3 => 0..500_000_i64, 1 => 0..40_000_000_i64];
+    let place = prop_oneof![4 => 0..120_u64, 1 => 0..3900_u64];
+    let sectors = prop_oneof![8 => 1..20_u64, 1 => 1..100_u64];
+    (wait, 0..UNITS, op, place, sectors).prop_map(|(wait_ns, unit, op, lbn, sectors)| Step {
+        wait_ns,
+        unit,
+        op,
+        lbn,
+        sectors,
+    })
+}
+
+fn lab(setup: &Setup) -> Lab {
+    let kind = if setup.ata { "ata" } else { "scsi" };
+    let (s, o) = (setup, setup.overhead_ns);
+    let drive = || {
+        small_drive(&format!(
+            "queue = \"{}\"\nwrite_cache = {}\nread_segments = {}\nwrite_segments = {}\n\
+             segment_sectors = {}\nread_ahead_max_sectors = {}\nread_ahead_min_sectors = {}\n\
+             read_ahead_abort = \"{}\"\nread_ahead_resume = {}\nbus_kind = \"{kind}\"\n\
+             overhead_read_hit_ns = [{o}, {}]\noverhead_read_miss_ns = [{}, {o}]\n\
+             overhead_write_hit_ns = [{o}, {o}]\noverhead_write_miss_ns = [{o}, {o}]",
+            QUEUES[s.queue].name(),
+            s.write_cache,
+            s.read_segments,
+            s.write_segments,
+            s.segment_sectors,
+            s.segment_sectors,
+            s.read_ahead_min,
+            if s.abort { "command" } else { "arm" },
+            s.resume,
+            o / 2,
+            o * 2,
+        ))
+    };
+    let bus = test_bus(&format!(
+        "kind = \"{kind}\"\nrate_mb_s = {}\ncommand_ns = 700\nreconnect_ns = 300\nstatus_ns = 200",
+        s.rate_mb_s
+    ));
+    lab_of_all((0..UNITS).map(|_| drive()).collect(), bus, s.tags)
+}
+
+/// Runs all steps; returns (cookie, unit, acknowledged, submitted) in order, and the trace.
+fn run(setup: &Setup, steps: &[Step]) -> (Vec<(u64, u32, i64)>, Vec<i64>, String) {
+    let mut lab = lab(setup);
+    let mut now = lab.reset(0, "property", setup.seed).unwrap();
+    let (mut done, mut submitted) = (Vec::new(), Vec::new());
+    let drain = |lab: &mut Lab, done: &mut Vec<(u64, u32, i64)>| {
+        while let Some(c) = lab.completion() {
+            assert_eq!(c.status, 0);
+            done.push((c.cookie, c.unit, c.acknowledged_ns));
+        }
+    };
+    for (cookie, step) in steps.iter().enumerate() {
+        now += step.wait_ns;
+        while lab.next_event_ns() <= now {
+            lab.advance(lab.next_event_ns());
+            drain(&mut lab, &mut done);
+        }
+        let before = done.len();
+        lab.submit(
+            now,
+            step.unit,
+            step.op,
+            step.lbn,
+            step.sectors,
+            cookie as u64,
+        )
+        .unwrap();
+        assert!(lab.completion().is_none(), "completed inside submit");
+        assert_eq!(before, done.len());
+        submitted.push(now);
+    }
+    while lab.next_event_ns() != NEVER {
+        lab.advance(lab.next_event_ns());
+        drain(&mut lab, &mut done);
+    }
+    assert!(lab.idle(), "nothing is pending, yet the lab is not idle");
+    let trace = read_trace(&mut lab);
+    (done, submitted, trace)
+}
+
+fn config() -> ProptestConfig {
+    let cases = std::env::var("PROPTEST_CASES")
+        .ok()
+        .and_then(|c| c.parse().ok())
+        .unwrap_or(150);
+    ProptestConfig {
+        cases,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    }
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn every_request_keeps_the_rules(
+        setup in setup(),
+        steps in prop::collection::vec(step(), 1..60),
+    ) {
+        let (done, submitted, trace) = run(&setup, &steps);
+
+        // None lost, none twice, none before it was submitted, in order of acknowledgement.
+        let mut cookies: Vec<u64> = done.iter().map(|d| d.0).collect();
+        cookies.sort_unstable();
+        prop_assert_eq!(cookies, (0..steps.len() as u64).collect::<Vec<_>>());
+        prop_assert!(done.windows(2).all(|w| w[0].2 <= w[1].2));
+        for &(cookie, unit, acknowledged) in &done {
+            prop_assert_eq!(unit, steps[cookie as usize].unit);
+            prop_assert!(acknowledged > submitted[cookie as usize]);
+        }
+
+        // The trace has them in its own order.
+        let lines = parse_trace(&trace);
+        prop_assert_eq!(lines.len(), steps.len());
+        let key = |l: &Line| (l.acknowledged, l.arrival, l.device.clone());
+        prop_assert!(lines.windows(2).all(|w| key(&w[0]) <= key(&w[1])));
+
+        for line in &lines {
+            let sectors = line.sectors as i64;
+            let bus_ns = sectors * 512 * 1000 / i64::from(setup.rate_mb_s);
+            prop_assert!(line.start >= line.arrival && line.acknowledged > line.start, "{:?}", line);
+            prop_assert!(line.depth >= 1 && line.depth <= setup.tags && line.slot < setup.tags);
+            if line.op != 'F' {
+                prop_assert!(line.acknowledged - line.start >= bus_ns, "faster than the bus: {:?}", line);
+            }
+            match (line.op, line.hit.as_str()) {
+                ('R', "hit") => prop_assert_eq!(line.medium, None),
+                ('R', "miss") => {
+                    let medium = line.medium.unwrap();
+                    // Up to one sector may have begun to pass when a read-ahead is taken over.
+                    prop_assert!(medium - line.start >= (sectors - 1) * SECTOR_NS, "{:?}", line);
+                    prop_assert!(line.acknowledged > medium);
+                }
+                ('R', "part") => prop_assert!(line.acknowledged > line.medium.unwrap()),
+                ('W', "cached") => {
+                    prop_assert!(setup.write_cache);
+                    let medium = line.medium.unwrap();
+                    prop_assert!(medium > line.start && medium - line.arrival >= sectors * SECTOR_NS, "{:?}", line);
+                }
+                ('W' | 'U', "through") => {
+                    prop_assert!(line.op == 'U' || !setup.write_cache);
+                    prop_assert!(line.acknowledged >= line.medium.unwrap());
+                }
+                ('F', "-") => {
+                    // All that was acknowledged before the flush arrived is on the medium.
+                    for other in lines.iter().filter(|l| l.device == line.device && l.op == 'W') {
+                        if other.acknowledged <= line.arrival {
+                            prop_assert!(other.medium.unwrap() <= line.acknowledged, "{:?} {:?}", line, other);
+                        }
+                    }
+                }
+                other => prop_assert!(false, "{:?} in {:?}", other, line),
+            }
+        }
+
+        // Never more at a disk than it has tags, and no tag twice at a time.
+        for unit in ["disk0", "disk1"] {
+            let mut own: Vec<&Line> = lines.iter().filter(|l| l.device == unit).collect();
+            own.sort_by_key(|l| (l.slot, l.arrival));
+            for pair in own.windows(2).filter(|p| p[0].slot == p[1].slot) {
+                prop_assert!(pair[0].acknowledged <= pair[1].arrival, "{:?} {:?}", pair[0], pair[1]);
+            }
+        }
+    }
+
+    #[test]
+    fn the_newest_write_reaches_the_medium_last(
+        setup in setup(),
+        steps in prop::collection::vec(step(), 1..60),
+    ) {
+        // Of two overlapping writes, the newer submitted after the older was acknowledged, the
+        // older's last sector (whose time its line has) is never written after the newer.
+        let lines = parse_trace(&run(&setup, &steps).2);
+        let writes: Vec<&Line> = lines.iter().filter(|l| l.op == 'W' || l.op == 'U').collect();
+        for old in &writes {
+            for new in &writes {
+                let last = old.lbn + old.sectors - 1;
+                let covered = new.lbn <= last && last < new.lbn + new.sectors;
+                // A write longer than a segment goes in parts, in an order of their own.
+                let whole = old.sectors <= u64::from(setup.segment_sectors);
+                if old.device == new.device && whole && covered && old.acknowledged <= new.arrival {
+                    prop_assert!(old.medium.unwrap() <= new.medium.unwrap(), "{:?} {:?}", old, new);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_same_input_gives_the_same_trace(
+        setup in setup(),
+        steps in prop::collection::vec(step(), 1..40),
+    ) {
+        prop_assert_eq!(run(&setup, &steps), run(&setup, &steps));
+    }
+}
