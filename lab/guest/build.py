@@ -218,7 +218,7 @@ def fetch_all(packages: list[Package], cache: Path, scratch: Path) -> tuple[dict
     cache.mkdir(parents=True, exist_ok=True)
     missing = [package for package in packages if not (cache / package.deb).exists()]
     if missing:
-        say(f"fetching {len(missing)} packages with apt (about 150 MB for all, a minute or so)")
+        say(f"fetching {len(missing)} packages with apt (all are 111 MB, a minute or so)")
     prefetch(missing, cache, scratch / "prefetch")
     debs: dict[str, Path] = {}
     moved: list[str] = []
