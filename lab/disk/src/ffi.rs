@@ -364,3 +364,89 @@ pub unsafe extern "C" fn spindle_trace_read(
         unsafe { (*lab).lab.trace_read(buf) }
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::CString;
+
+    use super::*;
+
+    #[test]
+    fn ffi_runs_a_lab() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/catalogue");
+        let path = std::env::temp_dir().join(format!("spindle-ffi-{}.toml", std::process::id()));
+        let text = format!(
+            "schema = \"spindle-topology/1\"\ncatalogue = {folder:?}\n\
+             [[bus]]\nname = \"b\"\nentry = \"ata-100\"\n\
+             [[unit]]\nname = \"disk0\"\ndrive = \"deskstar-75gxp\"\nbus = \"b\"\nmax_tags = 4\n\
+             [[unit]]\nname = \"system\"\nnull_latency_ns = 20000\n"
+        );
+        std::fs::write(&path, text).unwrap();
+        let path_c = CString::new(path.to_str().unwrap()).unwrap();
+        let (disk, nothing, label) = (c"disk0", c"nothing", c"cell");
+        let mut err = [1 as c_char; 24];
+        let (e, n) = (err.as_mut_ptr(), err.len());
+        let mut lab = ptr::null_mut();
+        // SAFETY: all pointers are to live values, and the lab is open between open and close.
+        unsafe {
+            assert_eq!(spindle_lab_open(path_c.as_ptr(), &mut lab, e, n), 0);
+            std::fs::remove_file(&path).unwrap();
+            assert_eq!(spindle_unit_find(lab, nothing.as_ptr(), e, n), -1);
+            assert_eq!(
+                CStr::from_ptr(e).to_bytes().len(),
+                n - 1,
+                "cut and terminated"
+            );
+            let unit = spindle_unit_find(lab, disk.as_ptr(), e, n) as u32;
+            assert_eq!(
+                (
+                    unit,
+                    spindle_unit_sectors(lab, 0),
+                    spindle_unit_sectors(lab, 1)
+                ),
+                (0, 60_036_480, 0)
+            );
+            assert_eq!(spindle_unit_max_tags(lab, unit), 4);
+            assert_eq!(
+                spindle_unit_set(lab, unit, c"queue".as_ptr(), c"fcfs".as_ptr(), e, n),
+                0
+            );
+            let mut delay = -1;
+            assert_eq!(
+                spindle_lab_reset(lab, 0, label.as_ptr(), 1, &mut delay, e, n),
+                0
+            );
+            assert!((0..8_333_334).contains(&delay));
+            assert_eq!(spindle_next_event_ns(lab), SPINDLE_NEVER);
+            assert_eq!(spindle_submit(lab, delay, unit, 9, 0, 8, 7, e, n), -1);
+            assert_eq!(spindle_submit(lab, delay, unit, 0, 0, 8, 7, e, n), 0);
+            assert_eq!(spindle_submit(lab, delay, 1, 2, 0, 0, 8, e, n), 0);
+            let mut done = Vec::new();
+            while spindle_next_event_ns(lab) != SPINDLE_NEVER {
+                spindle_advance(lab, spindle_next_event_ns(lab));
+                let mut one = SpindleCompletion {
+                    cookie: 0,
+                    unit: 9,
+                    status: 9,
+                    acknowledged_ns: 0,
+                };
+                while spindle_completion(lab, &mut one) == 1 {
+                    done.push((one.cookie, one.unit, one.status, one.acknowledged_ns));
+                }
+            }
+            assert_eq!(done[0], (8, 1, 0, delay + 20_000));
+            assert_eq!((done[1].0, done[1].1, done[1].2), (7, 0, 0));
+            assert_eq!(spindle_lab_idle(lab), 1);
+            let mut buf = [0 as c_char; 1024];
+            let len = spindle_trace_read(lab, buf.as_mut_ptr(), buf.len());
+            let text: Vec<u8> = buf[..len].iter().map(|&c| c as u8).collect();
+            let text = String::from_utf8(text).unwrap();
+            assert_eq!(text.lines().count(), 3, "{text}");
+            assert!(
+                text.lines().nth(2).unwrap().starts_with("disk0 R 0 8 0 "),
+                "{text}"
+            );
+            spindle_lab_close(lab);
+        }
+    }
+}
