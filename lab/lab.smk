@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: MIT
 # The lab: the model, QEMU, the guest, and one job for each run.
 #
-# Built things are inputs through ancient(): whether a run is still valid is decided by the small identity files
-# (lab/cell/identity.py), which change only when a source does, not by when something was built.
+# Whether a run is still valid is decided by the small identity files (lab/cell/identity.py), which change only when a
+# source does. Built things are inputs through ancient(): when they were built decides nothing. They are built again
+# when their stamp, which has the sources' hash in its name, is missing.
+#
+# Rules of built things have no input on purpose: a job that Snakemake 9 re-runs for its input's sake hides all that
+# is missing behind its ancient() output, and the report would end without a word (dag.py, update_needrun, `masked`).
 
 
 def identity_file(name):
@@ -10,69 +14,71 @@ def identity_file(name):
     return f"{BUILD}/identity/{name}.json"
 
 
+def built(folder, *names):
+    """Files of a built folder, and its stamp."""
+    return [f"{BUILD}/{folder}/{name}" for name in (*names, identity.stamp(folder))]
+
+
 STEP = f"{PYTHON} -m lab.cell.step"
+MODEL = built("disk", "release/libspindle_disk.a", "release/spindle-disk")
+QEMU = built("qemu", "qemu-system-x86_64")
+GUEST = built("guest", "manifest.json", "vmlinux", "initramfs.cpio", "root.erofs")
+
+
+BUILD_MODEL = (
+    f"CARGO_TARGET_DIR={BUILD}/disk {STEP} --name 'disk model' --about '1 min' --log {BUILD}/logs/model.log -- "
+    "cargo build --release --locked --manifest-path lab/disk/Cargo.toml"
+)
 
 
 rule model:
-    input:
-        identity_file("model"),
     output:
-        f"{BUILD}/disk/release/libspindle_disk.a",
-        f"{BUILD}/disk/release/spindle-disk",
+        MODEL,
     log:
         f"{BUILD}/logs/model.log",
     threads: workflow.cores
     shell:
-        # cargo leaves the time of what it need not rebuild; Snakemake would build it again and again.
-        "CARGO_TARGET_DIR={BUILD}/disk {STEP} --name 'disk model' --about '1 min' --log {log} -- "
-        "cargo build --release --locked --jobs {threads} --manifest-path lab/disk/Cargo.toml && touch -c {output}"
+        "rm -f {BUILD}/disk/built-*; {BUILD_MODEL} && touch {output}"
 
 
 rule qemu:
-    input:
-        identity_file("qemu"),
-        f"{BUILD}/disk/release/libspindle_disk.a",
     output:
-        f"{BUILD}/qemu/qemu-system-x86_64",
+        QEMU,
     log:
         f"{BUILD}/logs/qemu.log",
     threads: workflow.cores
     shell:
-        "SPINDLE_JOBS={threads} {STEP} --name QEMU --about '4 min' --log {log} -- lab/qemu/build.sh && touch -c {output}"
+        "rm -f {BUILD}/qemu/built-*; {BUILD_MODEL} && "
+        "SPINDLE_JOBS={threads} {STEP} --name QEMU --about '4 min' --log {log} -- lab/qemu/build.sh && touch {output}"
 
 
 rule guest:
-    input:
-        identity_file("guest"),
     output:
-        f"{BUILD}/guest/manifest.json",
-        f"{BUILD}/guest/vmlinux",
-        f"{BUILD}/guest/initramfs.cpio",
-        f"{BUILD}/guest/root.erofs",
+        GUEST,
     log:
         f"{BUILD}/logs/guest.log",
     shell:
-        "{STEP} --name 'guest image' --about '2 min' --log {log} -- {PYTHON} lab/guest/build.py && touch -c {output}"
+        "rm -f {BUILD}/guest/built-*; {STEP} --name 'guest image' --about '2 min' --log {log} -- "
+        "{PYTHON} lab/guest/build.py && touch {output}"
 
 
 rule lab:
     input:
-        f"{BUILD}/qemu/qemu-system-x86_64",
-        f"{BUILD}/guest/manifest.json",
-        expand(f"{BUILD}/disk/show/{{drive}}.json", drive=sorted({run.drive for run in RUNS.values()})),
+        QEMU,
+        GUEST,
 
 
 rule drive:
     input:
         identity_file("drive-{drive}"),
-        program=ancient(f"{BUILD}/disk/release/spindle-disk"),
-        model=identity_file("model"),
+        identity_file("model"),
+        program=ancient(MODEL),
     output:
         f"{BUILD}/disk/show/{{drive}}.json",
     log:
         f"{BUILD}/logs/drive-{{drive}}.log",
     shell:
-        "{input.program} show {wildcards.drive} --json >{output} 2>{log}"
+        "{BUILD}/disk/release/spindle-disk show {wildcards.drive} --json >{output} 2>{log}"
 
 
 for run_id, run in RUNS.items():
@@ -85,9 +91,9 @@ for run_id, run in RUNS.items():
             identity_file(f"drive-{run.drive}"),
             identity_file(f"controller-{run.controller}"),
             identity_file(f"run-{PROFILE}-{run_id}"),
-            ancient(f"{BUILD}/qemu/qemu-system-x86_64"),
-            ancient(f"{BUILD}/guest/manifest.json"),
-            ancient(f"{BUILD}/disk/show/{run.drive}.json"),
+            ancient(MODEL),
+            ancient(QEMU),
+            ancient(GUEST),
         output:
             [paths.result_path(PROFILE, cell.id) for cell in run.cells],
         log:

@@ -89,7 +89,6 @@ def rebuild(target: Path) -> None:
         log = target / "logs" / f"{name.split(',')[0].replace(' ', '-')}.log"
         if step.run(name, about, log, command, environment):
             raise SpindleError(f"{name}: the rebuild failed, see {log}")
-    shutil.copytree(paths.build() / "disk" / "show", target / "disk" / "show")
 
 
 def check(one: cells.Run, builds: list[Path]) -> tuple[int, list[str]]:

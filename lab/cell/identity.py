@@ -134,6 +134,15 @@ def files(profile: str) -> dict[str, object]:
     return found
 
 
+BUILT_FROM = {"disk": ("model",), "qemu": ("qemu", "model"), "guest": ("guest",)}
+"""Folder below build/ -> what is compiled into the things in it."""
+
+
+def stamp(folder: str) -> str:
+    """Name of the stamp of a built folder: with other sources it has another name, so the folder is built again."""
+    return f"built-{digest([sources(name) for name in BUILT_FROM[folder]])[:16]}"
+
+
 def path(name: str) -> Path:
     """Identity file of one input."""
     return build() / "identity" / f"{name}.json"

@@ -25,7 +25,7 @@ from pathlib import Path
 import zstandard
 
 from lab.cell import agent, cells, config, identity, job, lock, paths, trace
-from lab.cell.errors import EnvironmentMissing, SpindleError
+from lab.cell.errors import ConfigError, EnvironmentMissing, SpindleError
 
 PR_SET_PDEATHSIG = 1
 POLL_S = 0.05
@@ -67,17 +67,18 @@ class Outcome:
 
 def drive_bytes(build: Path, drive: str) -> int:
     """Size of a drive, as the model reports it."""
-    path = build / "disk" / "show" / f"{drive}.json"
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))["sectors"] * trace.SECTOR_BYTES
-    except FileNotFoundError:
-        raise EnvironmentMissing(f"{path}: the drive's geometry is missing; run `make report`") from None
+    command = [str(build / "disk/release/spindle-disk"), "show", drive, "--json"]
+    command += ["--catalogue", str(paths.ROOT / "lab/disk/catalogue")]
+    done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
+    if done.returncode != 0:
+        raise ConfigError(f"drive {drive!r}: {done.stderr.strip() or 'spindle-disk show failed'}")
+    return json.loads(done.stdout)["sectors"] * trace.SECTOR_BYTES
 
 
 def require_built(build: Path) -> None:
     """Refuse to start without the built things."""
-    needed = ("qemu/qemu-system-x86_64", "guest/vmlinux", "guest/initramfs.cpio", "guest/root.erofs", "guest/firmware")
-    for name in needed:
+    guest = [f"guest/{name}" for name in ("vmlinux", "initramfs.cpio", "root.erofs", "firmware")]
+    for name in ("qemu/qemu-system-x86_64", "disk/release/spindle-disk", *guest):
         if not (build / name).exists():
             raise EnvironmentMissing(f"{build / name}: missing; run `make report`, which builds it")
 

@@ -52,14 +52,15 @@ def lab(tmp_path, monkeypatch):
     build = tmp_path / "build"
     (build / "qemu").mkdir(parents=True)
     (build / "guest" / "firmware").mkdir(parents=True)
-    (build / "disk" / "show").mkdir(parents=True)
+    (build / "disk" / "release").mkdir(parents=True)
     for name in ("vmlinux", "initramfs.cpio", "root.erofs"):
         (build / "guest" / name).touch()
     (build / "guest" / "manifest.json").write_text(
         f'{{"schema": "spindle-guest/1", "lock": "{"0" * 64}", "moved": [], "files": {{}}}}'
     )
-    for name in ("deskstar-75gxp", "ultrastar-36zx"):
-        (build / "disk" / "show" / f"{name}.json").write_text('{"sectors": 1000000}')
+    show = build / "disk" / "release" / "spindle-disk"
+    show.write_text("#!/bin/sh\necho '{\"sectors\": 1000000}'\n")
+    show.chmod(show.stat().st_mode | stat.S_IXUSR)
     qemu = build / "qemu" / "qemu-system-x86_64"
     qemu.write_text(f'#!/bin/sh\nexec {sys.executable} {HERE / "fake_qemu.py"} {build / "mode"} "$@"\n')
     qemu.chmod(qemu.stat().st_mode | stat.S_IXUSR)
