@@ -75,6 +75,15 @@ def test_workflow_bad_config(setting, message):
     assert message in done.stdout + done.stderr
 
 
+def test_workflow_build_rules_have_no_input():
+    """Regression: a build job re-run for its input hid missing results; the report ended early, with status 0."""
+    printed = dry_run(f"results/quick/cells/{CELL}/result.json").stdout
+    blocks = {block.split(":", 1)[0]: block for block in re.split(r"^rule ", printed, flags=re.M)[1:]}
+    for name in ("model", "qemu", "guest"):
+        assert "output:" in blocks[name]
+        assert "input:" not in blocks[name].split("output:")[0]
+
+
 def test_workflow_lint():
     done = subprocess.run(
         [SNAKEMAKE, "--profile", "config/profiles/smoke", "--lint"],
