@@ -30,6 +30,9 @@ def disk_settings(run: Run, cell: Cell) -> list[tuple[str, str]]:
             (f"{queue}/scheduler", value("host_scheduler_on")),
             # After the elevator: choosing one resets the number of requests.
             (f"{queue}/nr_requests", value("host_requests")),
+            # mq-deadline lets writes have part of them only, and computes that part from the old number when
+            # nr_requests changes (Linux 6.1, dd_depth_updated): writes then queue up before it, unsorted.
+            (f"{queue}/iosched/async_depth", value("host_requests")),
             (f"{queue}/iosched/read_expire", value("host_expire_ms")),
             (f"{queue}/iosched/write_expire", value("host_expire_ms")),
             (f"{queue}/iosched/fifo_batch", value("host_fifo_batch")),
