@@ -22,7 +22,9 @@ def current_lock() -> dict | None:
 
 
 def why_drop(folder: Path, guest: dict | None) -> str | None:
-    """Why a cell has to run again; None if its result stands."""
+    """Why a cell has to run again, empty if it never ended; None if its result stands."""
+    if not (folder / "result.json").exists():
+        return ""
     try:
         result = json.loads((folder / "result.json").read_text(encoding="utf-8"))
         if result["status"] != "ok":
@@ -38,7 +40,8 @@ def sweep(results: Path, guest: dict | None) -> list[tuple[str, str]]:
     """Drop the cells below `results`/cells that have to run again; returns their ids and why."""
     dropped = []
     for folder in sorted(path for path in (results / "cells").glob("*") if path.is_dir()):
-        # A leading dot marks a result that was being put in place when its report was killed.
+        # A leading dot marks a result that was being put in place when its report was killed. Without result.json it
+        # was about to be measured again.
         reason = "" if folder.name.startswith(".") else why_drop(folder, guest)
         if reason is None:
             continue

@@ -229,7 +229,7 @@ def run_problem(status: int, killed_because: str | None, console: str, stderr: s
     if report.problem:
         return report.problem
     if not report.done:
-        return "the guest stopped before its job was done; see console.log"
+        return f"the guest stopped before its job was done ({tail or 'QEMU gave no message'}); see console.log"
     return None
 
 
