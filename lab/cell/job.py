@@ -25,22 +25,20 @@ def disk_settings(run: Run, cell: Cell) -> list[tuple[str, str]]:
     if limits.max_tags > 1:
         # First, because the elevator's own limits follow from it.
         settings.append((f"/sys/block/{limits.disk}/device/queue_depth", str(cell.depth)))
-    if cell.host_scheduler:
-        settings += [
-            (f"{queue}/scheduler", value("host_scheduler_on")),
-            # After the elevator: choosing one resets the number of requests.
-            (f"{queue}/nr_requests", value("host_requests")),
-            # mq-deadline lets writes have part of them only, and computes that part from the old number when
-            # nr_requests changes (Linux 6.1, dd_depth_updated): writes then queue up before it, unsorted.
-            (f"{queue}/iosched/async_depth", value("host_requests")),
-            (f"{queue}/iosched/read_expire", value("host_expire_ms")),
-            (f"{queue}/iosched/write_expire", value("host_expire_ms")),
-            (f"{queue}/iosched/fifo_batch", value("host_fifo_batch")),
-            (f"{queue}/iosched/writes_starved", value("host_writes_starved")),
-            (f"{queue}/iosched/front_merges", "0"),
-        ]
-    else:
-        settings.append((f"{queue}/scheduler", value("host_scheduler_off")))
+    order = "on" if cell.host_scheduler else "off"
+    settings += [
+        (f"{queue}/scheduler", value("host_elevator")),
+        # After the elevator: choosing one resets the number of requests.
+        (f"{queue}/nr_requests", value("host_requests")),
+        # mq-deadline lets writes have part of them only, and computes that part from the old number when
+        # nr_requests changes (Linux 6.1, dd_depth_updated): writes then queue up before it, unsorted.
+        (f"{queue}/iosched/async_depth", value("host_requests")),
+        (f"{queue}/iosched/read_expire", value(f"host_{order}_expire_ms")),
+        (f"{queue}/iosched/write_expire", value(f"host_{order}_expire_ms")),
+        (f"{queue}/iosched/fifo_batch", value(f"host_{order}_batch")),
+        (f"{queue}/iosched/writes_starved", value("host_writes_starved")),
+        (f"{queue}/iosched/front_merges", "0"),
+    ]
     settings.append((f"{queue}/nomerges", value("host_merges")))
     return settings
 

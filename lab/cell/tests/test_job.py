@@ -29,8 +29,12 @@ def test_job_elevator_before_its_settings(lab):
 
 
 def test_job_no_host_scheduler_no_tags(lab):
-    sets = [line for line in lines(HOST_OFF) if line.startswith("set ")]
-    assert sets == ["set /sys/block/sda/queue/scheduler none", "set /sys/block/sda/queue/nomerges 2"]
+    sets = dict(line.split()[1:] for line in lines(HOST_OFF) if line.startswith("set "))
+    assert "/sys/block/sda/device/queue_depth" not in sets
+    # In the order of arrival: every request has expired, and each is looked at.
+    assert sets["/sys/block/sda/queue/iosched/read_expire"] == "0"
+    assert sets["/sys/block/sda/queue/iosched/write_expire"] == "0"
+    assert sets["/sys/block/sda/queue/iosched/fifo_batch"] == "1"
 
 
 def test_job_disk_layout():
