@@ -58,6 +58,7 @@ static struct {
     CoQueue idle_waiters;
     QemuCoSleep start_delay;
     VMChangeStateEntry *state_change;
+    int64_t not_before_ns;      /* where spindle_finish() left the model */
 } spindle;
 
 typedef struct BDRVSpindleState {
@@ -113,7 +114,7 @@ static QemuOptsList runtime_opts = {
 
 static int64_t spindle_now(void)
 {
-    return qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
+    return MAX(qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL), spindle.not_before_ns);
 }
 
 /*
@@ -186,21 +187,31 @@ static void spindle_timer_cb(void *opaque)
 }
 
 /*
- * A machine that stops with requests in flight (a panic, a signal) would wait
- * for them for ever, as its clock has stopped too: finish them at once.
+ * Finish all requests at once.  Whoever drains the disk, or stops the machine
+ * (a panic, a signal), waits with the clock standing still.
  */
-static void spindle_state_change(void *opaque, bool running, RunState state)
+static void spindle_finish(void)
 {
     int64_t next_ns;
 
-    if (running) {
-        return;
-    }
     while ((next_ns = spindle_next_event_ns(spindle.lab)) != SPINDLE_NEVER) {
+        spindle.not_before_ns = next_ns;
         spindle_run_until(next_ns);
     }
     timer_del(spindle.timer);
     qemu_co_sleep_wake(&spindle.start_delay);
+}
+
+static void spindle_state_change(void *opaque, bool running, RunState state)
+{
+    if (!running) {
+        spindle_finish();
+    }
+}
+
+static void coroutine_fn spindle_co_drain_begin(BlockDriverState *bs)
+{
+    spindle_finish();
 }
 
 static void spindle_time_limit_cb(void *opaque)
@@ -558,6 +569,7 @@ static BlockDriver bdrv_spindle = {
     .bdrv_co_preadv         = spindle_co_preadv,
     .bdrv_co_pwritev        = spindle_co_pwritev,
     .bdrv_co_flush_to_disk  = spindle_co_flush,
+    .bdrv_co_drain_begin    = spindle_co_drain_begin,
 
     .strong_runtime_opts    = spindle_strong_runtime_opts,
 };
