@@ -87,7 +87,8 @@ for run_id, run in RUNS.items():
         name:
             f"run_{run_id}"
         input:
-            [identity_file(name) for name in ("qemu", "model", "guest", "rawio", "reader")],
+            [identity_file(name) for name in ("qemu", "model", "guest", "reader")],
+            [identity_file(name) for name in dict.fromkeys(cell.workload for cell in run.cells)],
             identity_file(f"drive-{run.drive}"),
             identity_file(f"controller-{run.controller}"),
             identity_file(f"run-{PROFILE}-{run_id}"),

@@ -59,6 +59,7 @@ def parts() -> dict[str, list[list[str]]]:
         "python tests": [[BIN / "pytest"]],
         "script tests": [[name] for name in tracked("*/test_*.sh")],
         "smoke report": [["make", "report", "PROFILE=smoke"]],
+        "fio cross-check": [["env", "SPINDLE_NO_SKIP=1", BIN / "pytest", "-s", "workloads/fio"]],
         "determinism": [["make", "determinism"]],
     }
 

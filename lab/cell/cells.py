@@ -9,6 +9,8 @@ from lab.cell.errors import ConfigError
 from lab.cell.paths import ROOT
 
 PAPERS = ("white2001",)
+CROSSCHECK = "crosscheck"
+"""Table of the cells that hold one workload against another."""
 
 
 @dataclass(frozen=True)
@@ -104,19 +106,22 @@ def sheet(paper: str) -> tuple[dict, ...]:
 
 @cache
 def cells(profile: str) -> tuple[Cell, ...]:
-    """All cells of a profile. Repetitions come outermost, so that a shorter profile's run begins a longer one's."""
+    """All cells of a profile. Repetitions come outermost, so that a shorter profile's run begins a longer one's.
+
+    Cells of the cross-check come once, behind all repetitions: what is measured does not notice them.
+    """
     plan = config.plan(profile)
     wanted = plan["runs"]
     found = []
     for paper in PAPERS:
-        for seed in range(1, plan["repetitions"] + 1):
-            for row in sheet(paper):
-                values = {name: value for name, value in row.items() if name not in ("tables", "scale")}
-                cell = Cell(
-                    paper=paper, seed=seed, scale=int(row["scale"]), tables=tuple(row["tables"].split()), **values
-                )
-                if wanted == "all" or cell.run in wanted:
-                    found.append(cell)
+        checks = [row for row in sheet(paper) if row["tables"] == CROSSCHECK]
+        measured = [row for row in sheet(paper) if row["tables"] != CROSSCHECK]
+        seeded = [(seed, row) for seed in range(1, plan["repetitions"] + 1) for row in measured]
+        for seed, row in [*seeded, *((1, row) for row in checks)]:
+            values = {name: value for name, value in row.items() if name not in ("tables", "scale")}
+            cell = Cell(paper=paper, seed=seed, scale=int(row["scale"]), tables=tuple(row["tables"].split()), **values)
+            if wanted == "all" or cell.run in wanted:
+                found.append(cell)
     if wanted != "all":
         known = {cell.run for cell in found}
         for run_id in wanted:

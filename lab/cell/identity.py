@@ -21,6 +21,7 @@ SOURCES = {
     "model": ("lab/disk",),
     "guest": ("lab/guest", "envs/guest.lock", "envs/guest-packages.txt", "workloads/rawio", "workloads/fio"),
     "rawio": ("workloads/rawio",),
+    "fio": ("workloads/fio",),
     # The code that reads what a run reports; what it asks of the run stands in the job and the command.
     "reader": ("lab/cell/run.py", "lab/cell/agent.py", "lab/cell/trace.py"),
 }
@@ -122,7 +123,7 @@ def of_cell(run: cells.Run, one: cells.Cell, moved: list[str]) -> dict[str, str]
 def files(profile: str) -> dict[str, object]:
     """Name and content of every identity file that a profile needs."""
     found: dict[str, object] = {}
-    for name in ("qemu", "model", "guest", "rawio", "reader"):
+    for name in SOURCES:
         found[name] = hashes(source_files(SOURCES[name]))
     runs = cells.runs(profile)
     for name in sorted({run.drive for run in runs.values()} | set(catalogue.names("drives"))):

@@ -11,6 +11,8 @@ SHUTDOWN_LABEL = "shutdown"
 """Marker after the last cell."""
 SYSTEM_LATENCY_NS = 20_000
 """Fixed latency of root and job disk. They are outside every measurement, but must not complete at once."""
+PROGRAMS = {"rawio": "rawio", "fio": "fio-rawio"}
+"""Workload to its program in the guest; all take the same options."""
 
 
 def disk_settings(run: Run, cell: Cell) -> list[tuple[str, str]]:
@@ -47,7 +49,7 @@ def workload_command(run: Run, cell: Cell) -> str:
     """The command line of a cell's workload in the guest."""
     disk = catalogue.controller(run.controller).disk
     return (
-        f"rawio --device /dev/{disk} --op {cell.op} --pattern {cell.pattern} --seed {cell.seed}"
+        f"{PROGRAMS[cell.workload]} --device /dev/{disk} --op {cell.op} --pattern {cell.pattern} --seed {cell.seed}"
         f" --bytes {config.assumption(run.paper, 'transfer_bytes')}"
         f" --request-bytes {config.assumption(run.paper, 'request_bytes')}"
         f" --children {config.assumption(run.paper, 'children')}"

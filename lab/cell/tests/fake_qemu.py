@@ -86,7 +86,8 @@ def main() -> int:
                 ("children", 128),
                 ("concurrent_max", 128),
             ):
-                tell(f"out metric {metric} {value}")
+                if rest.startswith("rawio") or metric not in ("children", "concurrent_max"):
+                    tell(f"out metric {metric} {value}")
             tell("exit 0")
         elif word == "end":
             if mode == "lost-line" and "random" in cell:

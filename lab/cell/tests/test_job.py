@@ -17,7 +17,9 @@ def test_job_begins_and_ends(lab):
     text = lines(HOST_ON)
     assert text[:3] == ["spindle-job 1", "modules virtio_scsi sd_mod", "wait_disk sda"]
     assert text[-1] == "poweroff"
-    assert sum(line == "end" for line in text) == 61
+    assert sum(line == "end" for line in text) == 67
+    programs = [line.split()[1] for line in text if line.startswith("exec ")]
+    assert programs == ["rawio"] * 60 + ["fio-rawio"] * 6
 
 
 def test_job_elevator_before_its_settings(lab):
@@ -59,7 +61,7 @@ def test_qemu_command_follows_the_contract(lab):
         "-rtc clock=vm,base=2000-11-22T00:00:00 -m 512",
         "-nodefaults -no-user-config -display none -no-reboot",
         "-serial file:WORK/console.log -serial file:WORK/agent.log",
-        "unit=job,control=on,time-limit-s=840",
+        "unit=job,control=on,time-limit-s=1560",
         "-device virtio-scsi-pci,id=scsi -device scsi-hd,drive=disk",
     ):
         assert part in command
