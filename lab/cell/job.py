@@ -6,7 +6,9 @@ from lab.cell.cells import Cell, Run
 
 CONTROL_SECTORS = 8
 """Sectors 0-7 of the job disk are the control area; the text begins at sector 8."""
-JOB_ALIGN_BYTES = 4096
+JOB_TEXT_BYTES = 64 * 1024
+"""Length of every job's text, with the NUL that ends it. Constant, because the guest reads it: else a cell's result
+would depend on how many cells come after it."""
 SHUTDOWN_LABEL = "shutdown"
 """Marker after the last cell."""
 SYSTEM_LATENCY_NS = 20_000
@@ -71,9 +73,14 @@ def job_text(run: Run, until: Cell | None = None) -> str:
 
 
 def job_disk(text: str) -> bytes:
-    """The job disk: an empty control area, then the text, NUL-padded."""
-    data = bytes(512 * CONTROL_SECTORS) + text.encode()
-    return data + bytes(-len(data) % JOB_ALIGN_BYTES)
+    """The job disk: an empty control area, then the text, filled up with empty lines."""
+    data = text.encode()
+    if len(data) >= JOB_TEXT_BYTES:
+        raise ValueError(
+            f"the job has {len(data)} bytes, the job disk room for {JOB_TEXT_BYTES}; "
+            "share the run's cells out to more runs, or raise JOB_TEXT_BYTES in lab/cell/job.py"
+        )
+    return bytes(512 * CONTROL_SECTORS) + data.ljust(JOB_TEXT_BYTES - 1, b"\n") + b"\0"
 
 
 def topology_text(run: Run, catalogue_path: str) -> str:

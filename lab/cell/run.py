@@ -147,7 +147,7 @@ class Supervisor:
         self._last_event = self.began
 
     def _sizes_now(self) -> tuple[int, ...]:
-        files = (self.work / name for name in ("agent.log", "console.log", "io.trace", "stderr.log"))
+        files = (self.work / name for name in ("agent.log", "console.log", "io.trace"))
         return tuple(path.stat().st_size if path.exists() else 0 for path in files)
 
     def _read_agent(self, now: float) -> None:
@@ -340,7 +340,8 @@ def execute(run: cells.Run, build: Path, work: Path, say, stall_s: float = STALL
     append = identity.kernel_append()
     command = job.qemu_command(run, str(build), str(work), append)
     supervisor = Supervisor(work, len(run.cells), say)
-    with open(work / "stderr.log", "wb") as stderr:
+    # In memory: when the disk is full, the message that says so must not need it.
+    with os.fdopen(os.memfd_create("stderr"), "w+b") as stderr:
         process = subprocess.Popen(
             command,
             cwd=work,
@@ -349,14 +350,15 @@ def execute(run: cells.Run, build: Path, work: Path, say, stall_s: float = STALL
             stderr=stderr,
             preexec_fn=die_with_parent(os.getpid()),
         )
-    try:
-        status = supervisor.watch(process, stall_s)
-    finally:
-        if process.poll() is None:
-            process.kill()
-        process.wait()
+        try:
+            status = supervisor.watch(process, stall_s)
+        finally:
+            if process.poll() is None:
+                process.kill()
+            process.wait()
+        stderr.seek(0)
+        stderr_text = without_paths(stderr.read().decode(errors="replace"), build, work)
     console = _text(work / "console.log")
-    stderr_text = without_paths(_text(work / "stderr.log"), build, work)
     report = agent.parse(_text(work / "agent.log"))
     problem = run_problem(status, supervisor.killed_because, console, stderr_text, report)
     if status == HOST_STORAGE_STATUS:

@@ -3,6 +3,8 @@
 
 import tomllib
 
+import pytest
+
 from lab.cell import cells, job
 
 HOST_ON = "scsi-virtio.ultrastar-36zx.t32.both"
@@ -41,9 +43,15 @@ def test_job_no_host_scheduler_no_tags(lab):
 
 def test_job_disk_layout():
     data = job.job_disk("spindle-job 1\n")
-    assert len(data) == 8192
+    assert len(data) == 4096 + 65536
     assert data[:4096] == bytes(4096)
     assert data[4096:4110] == b"spindle-job 1\n"
+    assert data[4110:] == b"\n" * 65521 + b"\0"
+
+
+def test_job_disk_too_long():
+    with pytest.raises(ValueError, match="the job has 65536 bytes"):
+        job.job_disk("x" * 65536)
 
 
 def test_topology_is_toml(lab):
