@@ -21,7 +21,7 @@ bootstrap:
 report:
 	@envs/bootstrap build tex
 	@$(BIN)/python -m lab.cell.retry --profile $(PROFILE)
-	@$(SNAKEMAKE) report
+	@bash -o pipefail -c '$(SNAKEMAKE) report 2>&1 | sed -u -e "/^Select jobs/d" -e "/^Execute [0-9]/d"'
 	@echo "results/$(PROFILE)/report.pdf is ready"
 	@$(BIN)/python -m lab.cell.failures --profile $(PROFILE)
 

@@ -19,20 +19,6 @@ from lab.cell.errors import SpindleError
 SCHEMA = "spindle-summary/1"
 PRINTED = ("table1", "table2", "table3", "table4", "table5")
 EXTRA = ("controllers",)
-FIELDS = (
-    "row",
-    "column",
-    "unit",
-    "published",
-    "reproduced",
-    "std",
-    "n",
-    "ratio",
-    "stand_in",
-    "questioned",
-    "reason",
-    "cells",
-)
 WITHIN = (1.10, 1.25, 2.0)
 """Factors whose share of the ratios the report states; a ratio of 0.8 is off by 1.25."""
 
@@ -42,7 +28,7 @@ def rows_of(paper: str, folder: Path, names: tuple[str, ...]) -> list[dict]:
     rows = []
     for table in names:
         for row in tables.read(folder / f"{table}.csv"):
-            entry = {"paper": paper, "table": table} | {name: row[name] for name in FIELDS}
+            entry = {"paper": paper, "table": table} | {name: row[name] for name in tables.COLUMNS}
             rows.append(entry | {"reason": row["reason"] or None})
     return rows
 
