@@ -21,7 +21,7 @@ def test_summary_has_every_printed_number(found):
     numbers = found["numbers"]
     assert len(numbers) == 342
     assert len({(n["table"], n["row"], n["column"]) for n in numbers}) == 342
-    assert all(set(n) == {"paper", "table", *summary.FIELDS} for n in numbers)
+    assert all(set(n) == {"paper", "table", *tables.COLUMNS} for n in numbers)
     assert all(n["published"] is not None for n in numbers)
     assert all(n["reason"] for n in numbers if n["reproduced"] is None)
 
