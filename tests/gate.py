@@ -52,7 +52,7 @@ def parts() -> dict[str, list[list[str]]]:
     return {
         "python format and lint": [[BIN / "ruff", "format", "--check", "."], [BIN / "ruff", "check", "."]],
         "rules format": [[BIN / "snakefmt", "--check", *rules]],
-        "shell lint": [["shellcheck", *shell_scripts()]],
+        "shell lint": [["shellcheck", "--external-sources", *shell_scripts()]],
         "rust format and lint": rust,
         "rust tests": [["cargo", "test", *CRATE, "--locked", "--release"]],
         "lab builds": [[BIN / "snakemake", *SMOKE, "lab"]],

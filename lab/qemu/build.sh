@@ -23,7 +23,7 @@ out=$build/qemu
 work=$out/work
 library=$build/disk/release/libspindle_disk.a
 
-# shellcheck source=../../envs/qemu.lock
+# shellcheck source=envs/qemu.lock
 . "$root/envs/qemu.lock"
 
 say() { printf 'qemu: %s\n' "$*" >&2; }
@@ -41,6 +41,7 @@ fetch() {
     if [ -f "$cache/$archive" ]; then return; fi
     apt=$cache/apt-source
     mkdir -p "$apt/lists/partial"
+    # shellcheck disable=SC2016  # the variables are apt's
     apt-get indextargets --format '$(SITE) $(RELEASE) main' 'Created-By: Packages' |
         grep -E ' bookworm(-security|-updates)? main$' | sort -u |
         sed 's,^,deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] ,' \
@@ -114,7 +115,7 @@ $(grep -m3 ERROR "$out/configure.log")"; }
 compile() {
     [ -f "$library" ] || die "$library is missing; 'make model' builds it"
     # ninja does not see the library behind pkg-config's flags
-    [ "$work/build/qemu-system-x86_64" -nt "$library" ] || rm -f "$work/build/qemu-system-x86_64"
+    [ -z "$(find "$library" -newer "$work/build/qemu-system-x86_64" 2>&1)" ] || rm -f "$work/build/qemu-system-x86_64"
     say "compiling (about 3 minutes on 2 cores the first time)"
     PATH=/usr/sbin:/usr/bin:/sbin:/bin \
         ninja -C "$work/build" -j "${SPINDLE_JOBS:-$(nproc)}" qemu-system-x86_64 >"$out/compile.log" 2>&1 ||
