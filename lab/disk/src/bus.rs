@@ -32,6 +32,10 @@ pub struct Turn {
     pub phase: Phase,
     /// Whether the unit keeps the bus until its command is complete.
     pub hold: bool,
+    /// Time that the unit itself needs for the data at the least, in ps.
+    pub data_ps: i64,
+    /// Whether the unit wants to know when its data starts to move.
+    pub tell: bool,
 }
 
 /// The state of a bus.
@@ -94,13 +98,13 @@ impl Bus {
     }
 
     /// How long a turn takes without a host bus in the way: before its data, and in all, in ps.
-    pub fn turn_ps(&self, phase: Phase, host_mb_s: Option<u64>) -> (i64, i64) {
-        match phase {
+    pub fn turn_ps(&self, turn: &Turn, host_mb_s: Option<u64>) -> (i64, i64) {
+        match turn.phase {
             Phase::Command => (self.command_ps, self.command_ps),
             Phase::Status => (self.reconnect_ps, self.reconnect_ps + self.status_ps),
             Phase::Data { bytes, last } => {
                 let status = if last { self.status_ps } else { 0 };
-                let data = self.data_ps(bytes, host_mb_s);
+                let data = self.data_ps(bytes, host_mb_s).max(turn.data_ps);
                 (self.reconnect_ps, self.reconnect_ps + data + status)
             }
         }
@@ -109,6 +113,15 @@ impl Bus {
     /// The current turn is over.
     pub fn finish(&mut self) -> Turn {
         self.current.take().expect("a bus event belongs to a turn")
+    }
+
+    /// Takes a free bus outside the queue, for data that cannot wait; false if it is not free.
+    pub fn seize(&mut self, unit: u32) -> bool {
+        let free = self.current.is_none() && self.owner.is_none();
+        if free {
+            self.owner = Some(unit);
+        }
+        free
     }
 
     /// A unit that held the bus is done with its command.

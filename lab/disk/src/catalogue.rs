@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use crate::error::Error;
-use crate::geometry::{Geometry, ZoneSpec};
+use crate::geometry::{Geometry, Layout, Sparing, SurfaceOrder, ZoneSpec};
 use crate::seek::{SeekSpec, SeekTable};
 
 /// How far a value can be trusted.
@@ -29,6 +29,9 @@ pub enum Mark {
     /// What a drive reported to an operating system in a public log.
     Log,
 }
+
+/// Most segments of a buffer.
+const SEGMENTS_MAX: u32 = 4096;
 
 /// A value with its mark and source.
 #[derive(Debug, Clone, Deserialize)]
@@ -50,11 +53,14 @@ pub enum BusKind {
     Ata,
     /// SCSI: the drive disconnects while it works.
     Scsi,
+    /// IPI-2: the drive has no buffer, so that data moves at the medium's pace; a channel that is
+    /// busy when the sector comes costs a revolution.
+    Ipi,
 }
 
 /// The order in which a drive serves its queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "snake_case")]
 pub enum QueueAlgorithm {
     /// First come, first served.
     Fcfs,
@@ -62,17 +68,28 @@ pub enum QueueAlgorithm {
     Sptf,
     /// Rising LBN, then back to the lowest.
     Clook,
+    /// Rising LBN, then falling LBN, turning where nothing lies ahead.
+    Look,
+    /// Shortest seek first, by cylinders.
+    Sstf,
+    /// As SPTF, but waiting makes a command cheaper, so that none waits for ever.
+    AgedSptf,
 }
 
 impl QueueAlgorithm {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::Fcfs,
+        Self::Look,
+        Self::Clook,
+        Self::Sstf,
+        Self::Sptf,
+        Self::AgedSptf,
+    ];
+
     /// The algorithm called `name`, if there is one.
     pub fn from_name(name: &str) -> Option<Self> {
-        match name {
-            "fcfs" => Some(Self::Fcfs),
-            "sptf" => Some(Self::Sptf),
-            "clook" => Some(Self::Clook),
-            _ => None,
-        }
+        Self::ALL.into_iter().find(|q| q.name() == name)
     }
 
     /// Its name in files and options.
@@ -81,6 +98,9 @@ impl QueueAlgorithm {
             Self::Fcfs => "fcfs",
             Self::Sptf => "sptf",
             Self::Clook => "clook",
+            Self::Look => "look",
+            Self::Sstf => "sstf",
+            Self::AgedSptf => "aged_sptf",
         }
     }
 }
@@ -93,6 +113,8 @@ pub enum ReadAheadStop {
     Request,
     /// At the end of the track.
     Track,
+    /// At the end of the track; a stream that has come from the track before reads the next, too.
+    Stream,
     /// At the end of the cylinder.
     Cylinder,
     /// When the segment is full.
@@ -107,6 +129,60 @@ pub enum ReadAheadAbort {
     Arm,
     /// Every command that does not go on where it reads.
     Command,
+}
+
+/// A row of `zones`: short, or with all that was measured of a zone.
+#[derive(Debug, Clone)]
+pub enum ZoneRow {
+    /// `[first cylinder, sectors per track]`, or these and both skews in sectors.
+    Short(Vec<u32>),
+    /// With spares, slips and the zone's angle.
+    Full(ZoneTable),
+}
+
+/// A zone as it was extracted from a drive; skews and offset are in 1/1000 of its sectors.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs)] // The keys are documented in catalogue/README.md, once.
+pub struct ZoneTable {
+    pub first_cylinder: u32,
+    pub last_cylinder: Option<u32>,
+    pub sectors_per_track: u32,
+    pub track_skew_millisectors: u32,
+    pub cylinder_skew_millisectors: u32,
+    pub offset_millisectors: Option<u32>,
+    #[serde(default)]
+    pub empty_sectors: u64,
+    #[serde(default)]
+    pub spares: u64,
+    #[serde(default)]
+    pub slips: Vec<u64>,
+    #[serde(default)]
+    pub remaps: Vec<[u64; 2]>,
+}
+
+impl<'de> Deserialize<'de> for ZoneRow {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl<'de> serde::de::Visitor<'de> for Visitor {
+            type Value = ZoneRow;
+            fn expecting(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+                f.write_str("a list of numbers, or a table of a zone")
+            }
+            fn visit_seq<A: serde::de::SeqAccess<'de>>(self, list: A) -> Result<ZoneRow, A::Error> {
+                let list = serde::de::value::SeqAccessDeserializer::new(list);
+                Vec::deserialize(list).map(ZoneRow::Short)
+            }
+            fn visit_map<A: serde::de::MapAccess<'de>>(
+                self,
+                table: A,
+            ) -> Result<ZoneRow, A::Error> {
+                let table = serde::de::value::MapAccessDeserializer::new(table);
+                ZoneTable::deserialize(table).map(ZoneRow::Full)
+            }
+        }
+        deserializer.deserialize_any(Visitor)
+    }
 }
 
 /// A drive file.
@@ -126,12 +202,16 @@ pub struct DriveFile {
     pub queue_algorithms: Entry<Vec<QueueAlgorithm>>,
     pub queue: Entry<QueueAlgorithm>,
     pub write_cache: Entry<bool>,
+    pub write_cache_appends_only: Option<Entry<bool>>,
     pub sectors: Entry<u64>,
     pub rpm: Entry<u32>,
     pub revolution_ns: Option<Entry<u64>>,
     pub heads: Entry<u32>,
     pub cylinders: Entry<u32>,
-    pub zones: Entry<Vec<Vec<u32>>>,
+    pub zones: Entry<Vec<ZoneRow>>,
+    pub sparing: Option<Entry<Sparing>>,
+    pub spare_range_cylinders: Option<Entry<u32>>,
+    pub surface_order: Option<Entry<SurfaceOrder>>,
     pub track_skew_ns: Option<Entry<u64>>,
     pub cylinder_skew_ns: Option<Entry<u64>>,
     pub seek_read: Entry<SeekSpec>,
@@ -139,10 +219,16 @@ pub struct DriveFile {
     pub seek_read_mean_ns: Entry<u64>,
     pub seek_write_mean_ns: Entry<u64>,
     pub head_switch_ns: Entry<u64>,
-    pub write_settle_ns: Entry<u64>,
+    pub write_settle_ns: Entry<i64>,
+    pub resettle_ns: Option<Entry<u64>>,
+    pub zero_latency_read: Option<Entry<bool>>,
+    pub zero_latency_write: Option<Entry<bool>>,
     pub read_segments: Entry<u32>,
     pub write_segments: Entry<u32>,
     pub segment_sectors: Entry<u64>,
+    pub read_on_arrival: Option<Entry<bool>>,
+    pub read_hits_writes: Option<Entry<bool>>,
+    pub read_water_mark_permille: Option<Entry<u32>>,
     pub read_ahead_min_sectors: Entry<u64>,
     pub read_ahead_max_sectors: Entry<u64>,
     pub read_ahead_stop: Entry<ReadAheadStop>,
@@ -152,6 +238,15 @@ pub struct DriveFile {
     pub overhead_read_miss_ns: Entry<[u64; 2]>,
     pub overhead_write_hit_ns: Entry<[u64; 2]>,
     pub overhead_write_miss_ns: Entry<[u64; 2]>,
+    pub overhead_data_ready_ns: Option<Entry<u64>>,
+    pub overhead_completion_ns: Option<Entry<[u64; 2]>>,
+    pub sector_transfer_ns: Option<Entry<u64>>,
+    pub aged_sptf_permille: Option<Entry<u32>>,
+}
+
+/// The value of an optional key.
+pub(crate) fn value_or<T: Copy>(entry: &Option<Entry<T>>, otherwise: T) -> T {
+    entry.as_ref().map_or(otherwise, |e| e.value)
 }
 
 /// A drive ready to be simulated: the file's values, checked and tabulated.
@@ -357,6 +452,27 @@ pub(crate) fn parse<T: serde::de::DeserializeOwned>(path: &str, text: &str) -> R
 }
 
 impl DriveModel {
+    /// Reads, checks and tabulates a drive file.
+    ///
+    /// # Errors
+    /// A file that cannot be read or parsed, or an impossible drive.
+    pub fn load(path: &Path) -> Result<Self, Error> {
+        Self::from_text(&path.display().to_string(), &read(path)?)
+    }
+
+    /// The same from text; `path` is for messages.
+    ///
+    /// # Errors
+    /// As [`DriveModel::load`].
+    pub fn from_text(path: &str, text: &str) -> Result<Self, Error> {
+        Self::new(path, parse(path, text)?)
+    }
+
+    /// Heap bytes of a drive's tables; its buffer and queue add a few KB.
+    pub fn bytes(&self) -> usize {
+        self.geometry.bytes() + self.seek_read.bytes() + self.seek_write.bytes()
+    }
+
     /// Checks and tabulates a drive file; `path` is for messages.
     ///
     /// # Errors
@@ -393,8 +509,14 @@ impl DriveModel {
         if !(1..=1_000_000).contains(&file.cylinders.value) {
             return wrong("cylinders", "must be 1 to 1000000".into());
         }
+        let layout = Layout {
+            sparing: value_or(&file.sparing, Sparing::None),
+            spare_range_cylinders: value_or(&file.spare_range_cylinders, 1),
+            surface_order: value_or(&file.surface_order, SurfaceOrder::Forward),
+        };
         let geometry = Geometry::new(
             &zones,
+            layout,
             file.heads.value,
             file.cylinders.value,
             file.sectors.value,
@@ -432,24 +554,39 @@ impl DriveModel {
         if !file.queue_algorithms.value.contains(&file.queue.value) {
             return wrong("queue", "is not one of queue_algorithms".into());
         }
-        for (field, value) in [
-            ("read_segments", u64::from(file.read_segments.value)),
-            ("write_segments", u64::from(file.write_segments.value)),
-        ] {
-            if !(1..=1024).contains(&value) {
-                return wrong(field, "must be 1 to 1024".into());
-            }
-        }
-        let segments = u64::from(file.read_segments.value + file.write_segments.value);
+        let buffered = file.bus_kind.value != BusKind::Ipi;
+        let (reads, writes) = (file.read_segments.value, file.write_segments.value);
         let segment = file.segment_sectors.value;
-        if segment < 2 || segment.saturating_mul(segments) > file.buffer_kb.value * 2 {
-            return wrong(
-                "segment_sectors",
-                format!(
-                    "{segments} segments of {segment} sectors do not fit into buffer_kb = {}",
-                    file.buffer_kb.value
-                ),
-            );
+        if !buffered {
+            if u64::from(reads) + u64::from(writes) + segment + file.buffer_kb.value > 0
+                || file.write_cache.value
+            {
+                return wrong(
+                    "buffer_kb",
+                    "an IPI-2 drive has no buffer: buffer_kb, read_segments, write_segments and \
+                     segment_sectors are 0, write_cache is false"
+                        .into(),
+                );
+            }
+        } else {
+            for (field, value) in [("read_segments", reads), ("write_segments", writes)] {
+                if !(1..=SEGMENTS_MAX).contains(&value) {
+                    return wrong(field, format!("must be 1 to {SEGMENTS_MAX}"));
+                }
+            }
+            // A shared pool counts once: what writes may take of it, reads have not.
+            let segments = u64::from(reads) + u64::from(writes);
+            if segment < 2
+                || segment.saturating_mul(segments) > file.buffer_kb.value.saturating_mul(2)
+            {
+                return wrong(
+                    "segment_sectors",
+                    format!(
+                        "{segments} segments of {segment} sectors do not fit into buffer_kb = {}",
+                        file.buffer_kb.value
+                    ),
+                );
+            }
         }
         let overheads = [
             &file.overhead_read_hit_ns,
@@ -460,11 +597,19 @@ impl DriveModel {
         let longest = overheads.iter().flat_map(|e| e.value).max().unwrap_or(0);
         if longest
             .max(file.head_switch_ns.value)
-            .max(file.write_settle_ns.value)
+            .max(file.write_settle_ns.value.unsigned_abs())
+            .max(value_or(&file.overhead_data_ready_ns, 0))
+            .max(value_or(&file.sector_transfer_ns, 0))
+            .max(
+                value_or(&file.overhead_completion_ns, [0, 0])
+                    .into_iter()
+                    .max()
+                    .unwrap_or(0),
+            )
             > 1_000_000_000
         {
             return wrong(
-                "overhead_*_ns, head_switch_ns, write_settle_ns",
+                "overhead_*_ns, head_switch_ns, write_settle_ns, sector_transfer_ns",
                 "over 1 s".into(),
             );
         }
@@ -477,8 +622,14 @@ impl DriveModel {
     }
 }
 
-/// A row of `zones`: `[first cylinder, sectors per track]`, or with both skews in sectors.
-fn zone_spec(file: &DriveFile, row: &[u32], revolution_ps: i64) -> Result<ZoneSpec, String> {
+fn zone_spec(file: &DriveFile, row: &ZoneRow, revolution_ps: i64) -> Result<ZoneSpec, String> {
+    match row {
+        ZoneRow::Short(row) => short_zone(file, row, revolution_ps),
+        ZoneRow::Full(table) => Ok(full_zone(table)),
+    }
+}
+
+fn short_zone(file: &DriveFile, row: &[u32], revolution_ps: i64) -> Result<ZoneSpec, String> {
     let skew = |entry: &Option<Entry<u64>>, field: &str, sectors: u32| {
         let ns = entry
             .as_ref()
@@ -489,26 +640,33 @@ fn zone_spec(file: &DriveFile, row: &[u32], revolution_ps: i64) -> Result<ZoneSp
         u32::try_from(slots).map_err(|_| format!("{field} is over a revolution"))
     };
     match *row {
-        [first_cylinder, sectors_per_track] => Ok(ZoneSpec {
-            first_cylinder,
-            sectors_per_track,
-            track_skew: skew(&file.track_skew_ns, "track_skew_ns", sectors_per_track)?,
-            cylinder_skew: skew(
-                &file.cylinder_skew_ns,
-                "cylinder_skew_ns",
-                sectors_per_track,
-            )?,
-        }),
-        [first_cylinder, sectors_per_track, track_skew, cylinder_skew] => Ok(ZoneSpec {
-            first_cylinder,
-            sectors_per_track,
-            track_skew,
-            cylinder_skew,
-        }),
+        [first_cylinder, sectors] => {
+            let track = skew(&file.track_skew_ns, "track_skew_ns", sectors)?;
+            let cylinder = skew(&file.cylinder_skew_ns, "cylinder_skew_ns", sectors)?;
+            Ok(ZoneSpec::plain(first_cylinder, sectors, track, cylinder))
+        }
+        [first_cylinder, sectors, track, cylinder] => {
+            Ok(ZoneSpec::plain(first_cylinder, sectors, track, cylinder))
+        }
         _ => Err(
             "write [first cylinder, sectors per track] or, with both skews in sectors, \
                   [first cylinder, sectors per track, track skew, cylinder skew]"
                 .into(),
         ),
+    }
+}
+
+fn full_zone(table: &ZoneTable) -> ZoneSpec {
+    ZoneSpec {
+        first_cylinder: table.first_cylinder,
+        last_cylinder: table.last_cylinder,
+        sectors_per_track: table.sectors_per_track,
+        track_skew_milli: table.track_skew_millisectors,
+        cylinder_skew_milli: table.cylinder_skew_millisectors,
+        offset_milli: table.offset_millisectors,
+        empty_sectors: table.empty_sectors,
+        spares: table.spares,
+        slips: table.slips.clone(),
+        remaps: table.remaps.clone(),
     }
 }

@@ -9,10 +9,12 @@
 use std::collections::VecDeque;
 
 use crate::bus::{Phase, Turn};
-use crate::catalogue::{BusKind, DriveModel, QueueAlgorithm, ReadAheadAbort, ReadAheadStop};
+use crate::catalogue::{
+    value_or, BusKind, DriveModel, QueueAlgorithm, ReadAheadAbort, ReadAheadStop,
+};
 use crate::geometry::SECTOR_BYTES;
 use crate::lab::{to_ns, Event, Op, Shared};
-use crate::mechanics::{Head, Mechanics, Target};
+use crate::mechanics::{From, Head, Mechanics, Span, Target};
 use crate::trace::{Hit, Key, Line, Medium};
 
 /// A command at the drive.
@@ -69,8 +71,12 @@ struct Piece {
     serial: u64,
     /// Order of admission to the buffer, over the whole drive.
     admitted: u64,
+    /// When its command arrived.
+    arrival_ns: i64,
     /// Its data has crossed the bus.
     here: bool,
+    /// When its first sector and all of it are here, once it is on its way.
+    comes_ps: Option<(i64, i64)>,
 }
 
 /// A write of which something is not on the medium yet.
@@ -114,10 +120,11 @@ impl WriteSegment {
         self.dirty() && start < self.end && self.dirty_start() < end
     }
 
-    /// Whether the arm may write the first piece: it is here, and no newer data for the extent is
-    /// on its way.
+    /// Whether the arm may go for the first piece: it is here or will be at a known time, and no
+    /// newer data for the extent is on its way.
     fn ready(&self) -> bool {
-        self.pieces.front().is_some_and(|p| p.here) && self.overwrites.iter().all(|o| o.here)
+        self.pieces.front().is_some_and(|p| p.comes_ps.is_some())
+            && self.overwrites.iter().all(|o| o.here)
     }
 }
 
@@ -132,14 +139,23 @@ enum Room {
 /// What the arm is doing.
 #[derive(Debug, Clone, Copy)]
 enum Job {
-    Read { segment: usize, limit: u64 },
-    Write { segment: usize },
+    Read {
+        segment: usize,
+        limit: u64,
+    },
+    Write {
+        segment: usize,
+    },
+    /// Without a buffer: the command in this slot waits for the channel or moves its data.
+    Locked {
+        slot: u32,
+    },
 }
 
 /// What the arm could do next.
 #[derive(Debug, Clone, Copy)]
 enum Choice {
-    /// Index into `reads`.
+    /// Index into `reads` (without a buffer, of all commands).
     Read(usize),
     /// Index of a write segment.
     Write(usize),
@@ -151,6 +167,20 @@ struct Ahead {
     segment: usize,
     limit: u64,
 }
+
+/// When the arm can leave for its next work, and the angle under it then.
+#[derive(Debug, Clone, Copy)]
+struct Leave {
+    at_ps: i64,
+    angle_ps: i64,
+}
+
+/// By how much waiting makes a command cheaper under aged SPTF, in ps of positioning for a ns of
+/// waiting (thousandths), unless the drive's file says otherwise.
+///
+/// D. Jacobson, J. Wilkes, Disk scheduling algorithms based on rotational position, HPL-CSP-91-7,
+/// 1991, recommend weights near 6 ms of positioning for a second of waiting.
+const AGED_SPTF_PERMILLE: u32 = 6;
 
 /// A flush that waits until all pieces admitted before `admitted` are on the medium.
 #[derive(Debug)]
@@ -166,7 +196,10 @@ pub(crate) struct Drive {
     unit: u32,
     bus: usize,
     hold: bool,
+    buffered: bool,
     queue: QueueAlgorithm,
+    /// LOOK: the way the arm goes.
+    inwards: bool,
     write_cache: bool,
 
     commands: Vec<Option<Command>>,
@@ -208,7 +241,9 @@ impl Drive {
             bus,
             // ATA without tags has no way to let go of the bus inside a command.
             hold: kind == BusKind::Ata && max_tags == 1,
+            buffered: kind != BusKind::Ipi,
             queue,
+            inwards: true,
             write_cache,
             commands: (0..max_tags).map(|_| None).collect(),
             outstanding: 0,
@@ -272,7 +307,7 @@ impl Drive {
             .for_each(|s| *s = WriteSegment::default());
         (self.ahead, self.paused) = (None, None);
         (self.serial, self.admitted, self.use_clock) = (0, 0, 0);
-        self.wrote_last = false;
+        (self.wrote_last, self.inwards) = (false, true);
     }
 
     // Commands: from the host to the decoder.
@@ -332,13 +367,43 @@ impl Drive {
             Phase::Data { last, .. } => {
                 if self.command(slot).op != Op::Read {
                     self.data_here(slot, last, shared);
-                } else {
+                } else if last {
                     self.complete(slot, shared);
+                } else {
+                    self.finish_later(slot, shared);
                 }
             }
             Phase::Status => {
-                self.complete(slot, shared);
+                self.status_here(slot, shared);
             }
+        }
+    }
+
+    /// The time that the drive takes between data and status, in ps.
+    fn completion_ps(&self, op: Op) -> i64 {
+        let overhead = value_or(&self.model().file.overhead_completion_ns, [0, 0]);
+        overhead[usize::from(matches!(op, Op::Write | Op::WriteFua))] as i64 * 1000
+    }
+
+    fn finish_later(&self, slot: u32, shared: &mut Shared) {
+        let at_ps = shared.now_ps + self.completion_ps(self.command(slot).op);
+        let unit = self.unit;
+        shared.schedule(at_ps, Event::Finished { unit, slot });
+    }
+
+    /// The drive is ready to send the status of a command.
+    pub fn finished(&mut self, slot: u32, shared: &mut Shared) {
+        self.ask_bus(slot, Phase::Status, shared);
+    }
+
+    fn status_here(&mut self, slot: u32, shared: &mut Shared) {
+        let command = self.command(slot);
+        if command.hit == Hit::Cached {
+            self.acknowledge_cached(slot, shared);
+            self.admit_writes(shared);
+            self.kick(shared);
+        } else {
+            self.complete(slot, shared);
         }
     }
 
@@ -360,7 +425,7 @@ impl Drive {
                 &file.overhead_read_hit_ns
             }
             Op::Read => &file.overhead_read_miss_ns,
-            Op::Write | Op::WriteFua if self.extends(start) => &file.overhead_write_hit_ns,
+            Op::Write if self.caches(start) => &file.overhead_write_hit_ns,
             Op::Write | Op::WriteFua => &file.overhead_write_miss_ns,
             Op::Flush => &file.overhead_read_hit_ns,
         };
@@ -380,12 +445,13 @@ impl Drive {
             (command.op, command.lbn, command.end())
         };
         match op {
+            Op::Read | Op::Write | Op::WriteFua if !self.buffered => self.reads.push(slot),
             Op::Read => match self.buffered(start, end) {
                 Some(segment) => self.read_hit(slot, segment, shared),
                 None => self.reads.push(slot),
             },
             Op::Write | Op::WriteFua => {
-                let cached = op == Op::Write && self.write_cache;
+                let cached = op == Op::Write && self.caches(start);
                 self.command_mut(slot).hit = if cached { Hit::Cached } else { Hit::Through };
                 self.writes.push(slot);
                 self.admit_writes(shared);
@@ -406,6 +472,11 @@ impl Drive {
     // Commands: from the buffer to the host.
 
     fn ask_bus(&self, slot: u32, phase: Phase, shared: &mut Shared) {
+        let bytes = match phase {
+            Phase::Data { bytes, .. } => bytes,
+            _ => 0,
+        };
+        let inbound = bytes > 0 && self.command(slot).op != Op::Read;
         shared.bus_ask(
             self.bus,
             Turn {
@@ -413,13 +484,22 @@ impl Drive {
                 slot,
                 phase,
                 hold: self.hold,
+                data_ps: self.transfer_ps(bytes),
+                tell: inbound,
             },
         );
     }
 
+    /// Time that the drive itself needs to move `bytes` over any bus, in ps.
+    fn transfer_ps(&self, bytes: u64) -> i64 {
+        let sector_ns = value_or(&self.model().file.sector_transfer_ns, 0);
+        ((bytes / SECTOR_BYTES) * sector_ns) as i64 * 1000
+    }
+
     pub fn data_ready(&mut self, slot: u32, shared: &mut Shared) {
         let bytes = self.command(slot).sectors * SECTOR_BYTES;
-        self.ask_bus(slot, Phase::Data { bytes, last: true }, shared);
+        let last = self.completion_ps(Op::Read) == 0;
+        self.ask_bus(slot, Phase::Data { bytes, last }, shared);
     }
 
     /// Acknowledges a command; returns the key of its trace line.
@@ -445,7 +525,7 @@ impl Drive {
             hit: command.hit,
         };
         let key = shared.trace.push(self.unit, acknowledged_ns, line);
-        if self.hold {
+        if self.hold || !self.buffered {
             shared.bus_release(self.bus, self.unit);
         }
         if let Some(next) = self.untagged.pop_front() {
@@ -480,6 +560,9 @@ impl Drive {
         let reads = self.read_segments.iter();
         let found = reads.clone().position(|s| s.start <= start && end <= s.end);
         found.or_else(|| {
+            if !value_or(&self.model().file.read_hits_writes, true) {
+                return None;
+            }
             let writes = self.write_segments.iter();
             let i = writes
                 .clone()
@@ -529,6 +612,7 @@ impl Drive {
         let stop = match file.read_ahead_stop.value {
             ReadAheadStop::Request => end,
             ReadAheadStop::Track => track().end,
+            ReadAheadStop::Stream => self.stream_end(start, end),
             ReadAheadStop::Cylinder => geometry.cylinder_end(&track()),
             ReadAheadStop::Segment => u64::MAX,
         };
@@ -544,6 +628,23 @@ impl Drive {
             .min(dirty.unwrap_or(u64::MAX))
             .max(end);
         limit.min(geometry.sectors)
+    }
+
+    /// End of the track of a read, or of the next one if its segment began on an earlier track.
+    fn stream_end(&self, start: u64, end: u64) -> u64 {
+        let geometry = &self.model().geometry;
+        let track = geometry.track(end - 1);
+        let holds = |s: &&ReadSegment| s.start <= start && start <= s.end && s.start < s.end;
+        let began = self
+            .read_segments
+            .iter()
+            .find(holds)
+            .map_or(start, |s| s.start);
+        if began < track.first && track.end < geometry.sectors {
+            geometry.track(track.end).end
+        } else {
+            track.end
+        }
     }
 
     fn touch(&mut self, segment: usize) {
@@ -595,6 +696,12 @@ impl Drive {
     }
 
     // The write side of the buffer.
+
+    /// Whether a write at `start` is acknowledged from the buffer.
+    fn caches(&self, start: u64) -> bool {
+        let appends_only = value_or(&self.model().file.write_cache_appends_only, false);
+        self.write_cache && (!appends_only || self.clean() || self.extends(start))
+    }
 
     /// Whether a write at `start` continues or overwrites an extent in the buffer.
     fn extends(&self, start: u64) -> bool {
@@ -673,15 +780,20 @@ impl Drive {
             return self.room(first).map(|room| (0, room));
         }
         let mut best: Option<(i64, usize, Room)> = None;
-        let depart_ps = shared.now_ps.max(self.head.settled_ps);
-        let angle = self.mechanics.angle_at(depart_ps);
+        let leave = self.leave(shared.now_ps);
         for (index, &slot) in self.writes.iter().enumerate() {
             let command = self.command(slot);
             let cost = match self.room(slot) {
                 None => continue,
                 Some(room @ (Room::Append(_) | Room::Overwrite(_))) => return Some((index, room)),
                 Some(room) => (
-                    self.cost(&command.target, command.next, angle, true),
+                    self.cost(
+                        &command.target,
+                        command.next,
+                        &leave,
+                        true,
+                        command.arrival_ns,
+                    ),
                     index,
                     room,
                 ),
@@ -727,7 +839,9 @@ impl Drive {
             end,
             serial: command.serial,
             admitted,
+            arrival_ns: command.arrival_ns,
             here: false,
+            comes_ps: None,
         };
         let number = match room {
             Room::Append(i) | Room::Overwrite(i) | Room::Fresh(i) => i,
@@ -756,14 +870,36 @@ impl Drive {
         }
         let bytes = (end - start) * SECTOR_BYTES;
         // The status of a write-through follows later, by itself.
-        self.ask_bus(
-            slot,
-            Phase::Data {
-                bytes,
-                last: last && !through,
-            },
-            shared,
-        );
+        let last = last && !through && self.completion_ps(Op::Write) == 0;
+        self.ask_bus(slot, Phase::Data { bytes, last }, shared);
+    }
+
+    /// Data of a write starts to move: the arm may go, and write as it comes.
+    pub fn data_moves(&mut self, slot: u32, first_ps: i64, end_ps: i64, shared: &mut Shared) {
+        let &(number, admitted) = self
+            .command(slot)
+            .moving
+            .front()
+            .expect("it has data to move");
+        let segment = &mut self.write_segments[number];
+        let mut pieces = segment.pieces.iter_mut();
+        if let Some(piece) = pieces.find(|p| p.admitted == admitted) {
+            piece.comes_ps = Some((first_ps, end_ps));
+            self.kick(shared);
+        }
+    }
+
+    /// Acknowledges a write whose data is in the buffer.
+    fn acknowledge_cached(&mut self, slot: u32, shared: &mut Shared) {
+        let serial = self.command(slot).serial;
+        let open = self.open_writes.iter().position(|w| w.serial == serial);
+        if open.is_some() {
+            self.command_mut(slot).medium = Medium::Pending;
+        }
+        let key = self.complete(slot, shared);
+        if let Some(open) = open {
+            self.open_writes[open].line = Some(key);
+        }
     }
 
     /// A piece has crossed the bus.
@@ -774,13 +910,12 @@ impl Drive {
             .pop_front()
             .expect("this data was on its way");
         if acknowledge {
-            self.command_mut(slot).medium = Medium::Pending;
-        }
-        if acknowledge {
-            let serial = self.command(slot).serial;
-            let key = self.complete(slot, shared);
-            let open = self.open_writes.iter_mut().find(|w| w.serial == serial);
-            open.expect("its last data has only just come").line = Some(key);
+            self.acknowledge_cached(slot, shared);
+        } else if self.command(slot).next == self.command(slot).end()
+            && self.command(slot).moving.is_empty()
+            && self.command(slot).hit == Hit::Cached
+        {
+            self.finish_later(slot, shared);
         }
         let segment = &mut self.write_segments[number];
         let mut pieces = segment
@@ -791,6 +926,7 @@ impl Drive {
             .find(|p| p.admitted == admitted)
             .expect("dirty data stays");
         piece.here = true;
+        piece.comes_ps.get_or_insert((shared.now_ps, shared.now_ps));
         segment.here = segment.here.max(piece.end);
         if segment.overwrites.iter().any(|o| o.admitted == admitted) {
             // The older data may have been written around it meanwhile; then it is on the medium.
@@ -814,12 +950,14 @@ impl Drive {
         let ns = to_ns(shared.now_ps);
         if let Some(slot) = done.through {
             self.command_mut(slot).medium = Medium::At(ns);
-            self.ask_bus(slot, Phase::Status, shared);
-        } else {
-            let line = done
-                .line
-                .expect("a cached write is acknowledged before it is written");
+            self.finish_later(slot, shared);
+        } else if let Some(line) = done.line {
             shared.trace.on_medium(line, ns);
+        } else {
+            // Its status is still being prepared.
+            let mut commands = self.commands.iter_mut().flatten();
+            let command = commands.find(|c| c.serial == done.serial);
+            command.expect("a write lives until its status").medium = Medium::At(ns);
         }
     }
 
@@ -843,33 +981,90 @@ impl Drive {
             return;
         }
         self.catch_up(shared.now_ps);
+        let from = self.head.lbn;
         match self.choose(shared.now_ps) {
+            Some(Choice::Read(index)) if !self.buffered => self.start_locked(index, shared),
             Some(Choice::Read(index)) => self.start_read(index, shared),
             Some(Choice::Write(segment)) => self.start_write(segment, shared),
-            None => {}
+            None => return,
         }
+        if self.head.lbn != from {
+            self.inwards = self.head.lbn > from;
+        }
+    }
+
+    // Without a buffer.
+
+    fn start_locked(&mut self, index: usize, shared: &mut Shared) {
+        let slot = self.reads.remove(index);
+        let (lbn, write) = (self.command(slot).lbn, self.command(slot).op != Op::Read);
+        self.head = self
+            .mechanics
+            .position(&self.head, shared.now_ps, lbn, write);
+        self.command_mut(slot).start_ns = Some(to_ns(shared.now_ps));
+        self.job = Some(Job::Locked { slot });
+        shared.schedule(self.head.at_ps, Event::Landed { unit: self.unit });
+    }
+
+    /// The first sector of a transfer that is locked to the medium comes under the head.
+    pub fn landed(&mut self, shared: &mut Shared) {
+        let Some(Job::Locked { slot }) = self.job else {
+            unreachable!("only a drive without a buffer waits for its channel");
+        };
+        if !shared.bus_seize(self.bus, self.unit) {
+            self.head.at_ps += self.model().geometry.revolution_ps;
+            shared.schedule(self.head.at_ps, Event::Landed { unit: self.unit });
+            return;
+        }
+        let (end, write) = (self.command(slot).end(), self.command(slot).op != Op::Read);
+        self.mechanics.pass(&mut self.head, end, write);
+        shared.schedule(self.head.at_ps, Event::ArmDone { unit: self.unit });
     }
 
     /// The cost by which the queue algorithm compares; the smallest goes first.
     #[inline]
-    fn cost(&self, target: &Target, lbn: u64, angle_ps: i64, write: bool) -> i64 {
+    fn cost(&self, target: &Target, lbn: u64, leave: &Leave, write: bool, arrival_ns: i64) -> i64 {
+        let positioning = || {
+            let from = From {
+                place: self.head.track.place,
+                angle_ps: leave.angle_ps,
+                goes_on: self.head.goes_on(lbn, leave.at_ps),
+            };
+            self.mechanics.positioning_ps(from, target, write)
+        };
+        let ahead = lbn as i64 - self.head.lbn as i64;
         match self.queue {
-            QueueAlgorithm::Sptf => {
-                self.mechanics
-                    .positioning_ps(self.head.track.place, angle_ps, target, write)
+            QueueAlgorithm::Sptf => positioning(),
+            QueueAlgorithm::AgedSptf => {
+                let permille = value_or(&self.model().file.aged_sptf_permille, AGED_SPTF_PERMILLE);
+                let age_ns = leave.at_ps / 1000 - arrival_ns;
+                positioning().saturating_sub(age_ns.saturating_mul(i64::from(permille)))
             }
-            QueueAlgorithm::Clook => {
-                // Behind the head means after everything before it.
-                let behind = if lbn < self.head.lbn { 1 << 60 } else { 0 };
-                behind + lbn as i64
+            QueueAlgorithm::Sstf => {
+                let here = self.head.track.place.cylinder;
+                i64::from(here.abs_diff(target.place.cylinder))
             }
+            // Behind the head means after everything before it.
+            QueueAlgorithm::Clook if ahead < 0 => (1 << 60) + lbn as i64,
+            QueueAlgorithm::Clook => lbn as i64,
+            QueueAlgorithm::Look => match if self.inwards { ahead } else { -ahead } {
+                // The arm turns for the nearest of those behind it.
+                behind if behind < 0 => (1 << 60) - behind,
+                ahead => ahead,
+            },
             QueueAlgorithm::Fcfs => 0,
         }
     }
 
+    /// Where and when the arm would leave.
+    fn leave(&self, now_ps: i64) -> Leave {
+        let at_ps = now_ps.max(self.head.settled_ps);
+        let angle_ps = self.mechanics.angle_at(at_ps);
+        Leave { at_ps, angle_ps }
+    }
+
     fn choose(&self, now_ps: i64) -> Option<Choice> {
-        let depart_ps = now_ps.max(self.head.settled_ps);
-        let angle = self.mechanics.angle_at(depart_ps);
+        let leave = self.leave(now_ps);
         let mut best: Option<(i64, (u64, u64), Choice)> = None;
         // Equal costs: the older command, and of one command the part that came first.
         let mut offer = |cost: i64, serial: (u64, u64), choice: Choice| {
@@ -886,7 +1081,7 @@ impl Drive {
             {
                 let piece = &segment.pieces[0];
                 let target = self.mechanics.target(piece.lbn);
-                let cost = self.cost(&target, piece.lbn, angle, true);
+                let cost = self.cost(&target, piece.lbn, &leave, true, piece.arrival_ns);
                 offer(cost, (piece.serial, piece.admitted), Choice::Write(i));
             }
         }
@@ -903,7 +1098,14 @@ impl Drive {
                     // The head is on its way there.
                     i64::MIN
                 } else {
-                    self.cost(&command.target, command.lbn, angle, false)
+                    let write = command.op != Op::Read;
+                    self.cost(
+                        &command.target,
+                        command.lbn,
+                        &leave,
+                        write,
+                        command.arrival_ns,
+                    )
                 };
                 offer(cost, (command.serial, 0), Choice::Read(i));
             }
@@ -943,13 +1145,30 @@ impl Drive {
         self.touch(number);
         let from = self.read_segments[number].end;
         debug_assert!(from < end);
-        if streaming.is_none() {
-            self.head = self.mechanics.position(&self.head, now_ps, from, false);
-        }
-        debug_assert_eq!(self.head.lbn, from);
-        let first_ps = self.head.at_ps;
-        self.mechanics.pass(&mut self.head, end, false);
-        let done_ps = self.head.at_ps;
+        let file = &self.model().file;
+        let any_order = value_or(&file.zero_latency_read, false);
+        let on_arrival = value_or(&file.read_on_arrival, false);
+        let (first_ps, done_ps) = if streaming.is_some() {
+            let first_ps = self.head.at_ps;
+            self.mechanics.pass(&mut self.head, end, false);
+            (first_ps, self.head.at_ps)
+        } else {
+            let span = Span {
+                lbn: from,
+                end,
+                earliest_ps: 0,
+                any_order,
+            };
+            let mut head = self.mechanics.position(&self.head, now_ps, from, false);
+            if on_arrival && self.read_segments[number].start == from {
+                self.read_segments[number].start = self.mechanics.first_after_landing(&head);
+            }
+            head = self.head;
+            let passed = self.mechanics.access(&mut head, now_ps, span, false);
+            self.head = head;
+            (passed.first_ps, passed.done_ps)
+        };
+        debug_assert_eq!(self.head.lbn, end);
         let limit = self.limit(start, end);
         let least = end + self.model().file.read_ahead_min_sectors.value;
         if least.min(limit) > end {
@@ -957,15 +1176,29 @@ impl Drive {
         }
 
         let bytes = (end - start) * SECTOR_BYTES;
-        let bus_ps = shared.bus_data_ps(self.bus, bytes);
-        let sector_ps = shared.bus_data_ps(self.bus, SECTOR_BYTES);
+        let data_ps = |bytes| {
+            shared
+                .bus_data_ps(self.bus, bytes)
+                .max(self.transfer_ps(bytes))
+        };
+        let (bus_ps, sector_ps) = (data_ps(bytes), data_ps(SECTOR_BYTES));
+        let track = &self.head.track;
+        let first_here_ps =
+            first_ps + self.model().geometry.revolution_ps / i64::from(track.sectors);
+        let ready_ns = value_or(&self.model().file.overhead_data_ready_ns, 0);
+        let permille = value_or(&self.model().file.read_water_mark_permille, 0);
+        let marked_ps = first_ps + (done_ps - first_ps) / 1000 * i64::from(permille.min(1000));
         let command = self.command_mut(slot);
         command.start_ns = Some(to_ns(now_ps));
         command.medium = Medium::At(to_ns(done_ps));
         command.hit = if from > start { Hit::Part } else { Hit::Miss };
         // The transfer runs beside the medium and ends one sector after it; a bus slower than
-        // the medium starts with the first data.
-        let ready_ps = (done_ps - bus_ps + sector_ps).max(first_ps).max(now_ps);
+        // the medium starts when the first sector has been read.
+        let ready_ps = (done_ps - bus_ps + sector_ps)
+            .max(first_here_ps)
+            .max(marked_ps)
+            .max(now_ps);
+        let ready_ps = ready_ps + ready_ns as i64 * 1000;
         shared.schedule(
             ready_ps,
             Event::DataReady {
@@ -973,7 +1206,12 @@ impl Drive {
                 slot,
             },
         );
-        shared.schedule(self.head.at_ps, Event::ArmDone { unit: self.unit });
+        let arm_ps = if self.head.lbn == end {
+            done_ps
+        } else {
+            self.head.at_ps
+        };
+        shared.schedule(arm_ps, Event::ArmDone { unit: self.unit });
         self.job = Some(Job::Read {
             segment: number,
             limit,
@@ -984,11 +1222,27 @@ impl Drive {
     fn start_write(&mut self, number: usize, shared: &mut Shared) {
         let piece = &self.write_segments[number].pieces[0];
         let (lbn, end) = (piece.lbn, piece.end);
-        self.head = self
-            .mechanics
-            .position(&self.head, shared.now_ps, lbn, true);
-        self.mechanics.pass(&mut self.head, end, true);
-        shared.schedule(self.head.at_ps, Event::ArmDone { unit: self.unit });
+        let (first_here_ps, all_here_ps) = piece.comes_ps.expect("only known data is written");
+        let any_order = value_or(&self.model().file.zero_latency_write, false);
+        let geometry = &self.model().geometry;
+        let sector_ps = geometry.revolution_ps / i64::from(geometry.track(lbn).sectors);
+        // The medium must not run out of data: it ends at least a sector after the bus.
+        let bus_sector_ps = (all_here_ps - first_here_ps) / (end - lbn) as i64;
+        let chase_ps = all_here_ps - (end - lbn - 1) as i64 * sector_ps;
+        let span = Span {
+            lbn,
+            end,
+            earliest_ps: if any_order {
+                all_here_ps
+            } else {
+                chase_ps.max(first_here_ps + bus_sector_ps)
+            },
+            any_order,
+        };
+        let mut head = self.head;
+        let passed = self.mechanics.access(&mut head, shared.now_ps, span, true);
+        self.head = head;
+        shared.schedule(passed.done_ps, Event::ArmDone { unit: self.unit });
         self.job = Some(Job::Write { segment: number });
         (self.ahead, self.paused) = (None, None);
     }
@@ -1023,6 +1277,14 @@ impl Drive {
                         i += 1;
                     }
                 }
+            }
+            Job::Locked { slot } => {
+                self.command_mut(slot).medium = Medium::At(to_ns(shared.now_ps));
+                self.command_mut(slot).hit = match self.command(slot).op {
+                    Op::Read => Hit::Miss,
+                    _ => Hit::Through,
+                };
+                self.finish_later(slot, shared);
             }
             Job::Write { segment: number } => {
                 let segment = &mut self.write_segments[number];

@@ -73,11 +73,36 @@ pub struct Completion {
 /// What happens next somewhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Event {
-    BusDone { bus: u32 },
-    Decoded { unit: u32 },
-    DataReady { unit: u32, slot: u32 },
-    ArmDone { unit: u32 },
-    NullDone { unit: u32, cookie: u64 },
+    BusDone {
+        bus: u32,
+    },
+    DataMoves {
+        unit: u32,
+        slot: u32,
+        first_ps: i64,
+        end_ps: i64,
+    },
+    Decoded {
+        unit: u32,
+    },
+    Landed {
+        unit: u32,
+    },
+    Finished {
+        unit: u32,
+        slot: u32,
+    },
+    DataReady {
+        unit: u32,
+        slot: u32,
+    },
+    ArmDone {
+        unit: u32,
+    },
+    NullDone {
+        unit: u32,
+        cookie: u64,
+    },
 }
 
 /// All that units share.
@@ -124,7 +149,7 @@ impl Shared {
         let Some(turn) = self.buses[bus].grant() else {
             return;
         };
-        let (before, in_all) = self.buses[bus].turn_ps(turn.phase, self.host_mb_s);
+        let (before, in_all) = self.buses[bus].turn_ps(&turn, self.host_mb_s);
         let mut end = self.now_ps + in_all;
         if let (Phase::Data { bytes, .. }, Some(host)) = (turn.phase, self.host_mb_s) {
             let start = (self.now_ps + before).max(self.host_free_ps);
@@ -132,7 +157,20 @@ impl Shared {
             self.host_free_ps = host_end;
             end = end.max(host_end);
         }
+        if turn.tell {
+            let moves = Event::DataMoves {
+                unit: turn.unit,
+                slot: turn.slot,
+                first_ps: self.now_ps + before,
+                end_ps: end,
+            };
+            self.schedule(self.now_ps, moves);
+        }
         self.schedule(end, Event::BusDone { bus: bus as u32 });
+    }
+
+    pub fn bus_seize(&mut self, bus: usize, unit: u32) -> bool {
+        self.buses[bus].seize(unit)
     }
 
     pub fn complete(&mut self, unit: u32, cookie: u64) -> i64 {
@@ -403,7 +441,15 @@ impl Lab {
                 drive(units, turn.unit).bus_done(turn.slot, turn.phase, shared);
                 shared.bus_grant(bus as usize);
             }
+            Event::DataMoves {
+                unit,
+                slot,
+                first_ps,
+                end_ps,
+            } => drive(units, unit).data_moves(slot, first_ps, end_ps, shared),
             Event::Decoded { unit } => drive(units, unit).decoded(shared),
+            Event::Landed { unit } => drive(units, unit).landed(shared),
+            Event::Finished { unit, slot } => drive(units, unit).finished(slot, shared),
             Event::DataReady { unit, slot } => drive(units, unit).data_ready(slot, shared),
             Event::ArmDone { unit } => drive(units, unit).arm_done(shared),
             Event::NullDone { unit, cookie } => {

@@ -3,8 +3,8 @@
 //!
 //! A [`Lab`] holds the units (drives, null units) and buses of one topology. The caller owns the
 //! clock: it submits commands at a time, asks for the time of the next event, advances to it and
-//! takes completions. Inside there is no clock, thread, file or global, and no floating point:
-//! times are whole picoseconds, seek curves are tables. Opening reads topology and catalogue.
+//! takes completions. Inside there is no clock, thread, file or global, and no floating point
+//! in a result: times are whole picoseconds, seek curves are tables. Opening reads topology and catalogue.
 //!
 //! The C interface is in `ffi.rs` and `include/spindle_disk.h`.
 #![deny(missing_docs)]
@@ -12,6 +12,7 @@
 
 mod bus;
 pub mod catalogue;
+pub mod disksim;
 mod drive;
 mod error;
 #[allow(unsafe_code)]
@@ -23,6 +24,7 @@ pub mod rng;
 pub mod seek;
 pub mod topology;
 mod trace;
+pub mod validation;
 
-pub use error::Error;
+pub use error::{write_whole, Error};
 pub use lab::{Completion, Lab, Op, NEVER, TIME_MAX_NS};

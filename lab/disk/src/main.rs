@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
-//! The command line: `show`, `replay` and `check`.
+//! The command line: `show`, `replay`, `validate`, `import-disksim` and `check`.
 
 mod replay;
 mod show;
+mod validate;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use spindle_disk::catalogue::Catalogue;
+use spindle_disk::catalogue::{Catalogue, DriveModel};
 use spindle_disk::Error;
 
 /// Mechanical disks in virtual time.
@@ -34,6 +35,19 @@ enum Command {
     },
     /// Run a request list through a unit and write its trace.
     Replay(replay::Arguments),
+    /// Compare the model with a measured trace of a real drive.
+    Validate(validate::Arguments),
+    /// Turn DiskSim 4.0 parameter files into a drive file.
+    ImportDisksim {
+        /// NAME.diskspecs; the files that it names are looked for beside it.
+        diskspecs: PathBuf,
+        /// Drive file to write; its folder must exist.
+        #[arg(short, long)]
+        output: PathBuf,
+        /// Time in which the host of the extraction moved a sector, in us, where the file says 0.
+        #[arg(long)]
+        sector_transfer_us: Option<f64>,
+    },
     /// Check every entry of a catalogue.
     Check {
         /// Catalogue folder.
@@ -52,6 +66,12 @@ fn main() -> ExitCode {
             .drive(&drive, &toml::Table::new())
             .map(|model| print!("{}", show::drive(&drive, &model, json))),
         Command::Replay(arguments) => replay::run(&arguments),
+        Command::Validate(arguments) => validate::run(&arguments),
+        Command::ImportDisksim {
+            diskspecs,
+            output,
+            sector_transfer_us,
+        } => import(&diskspecs, &output, sector_transfer_us),
         Command::Check { catalogue } => check(&Catalogue::new(catalogue)),
     };
     match done {
@@ -61,6 +81,26 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Writes the drive file only when it is whole and loads.
+fn import(diskspecs: &Path, output: &Path, sector_us: Option<f64>) -> Result<(), Error> {
+    let sector_ns = match sector_us {
+        None => None,
+        Some(us) if (0.0..=1e6).contains(&us) => Some((us * 1000.0).round() as u64),
+        Some(us) => {
+            return Err(Error::Call(format!(
+                "--sector-transfer-us: {us} is not a time of 0 to 1000000 us"
+            )))
+        }
+    };
+    let imported = spindle_disk::disksim::import(diskspecs, sector_ns)?;
+    DriveModel::from_text(&diskspecs.display().to_string(), &imported.toml)?;
+    spindle_disk::write_whole(output, imported.toml.as_bytes())?;
+    for note in imported.notes {
+        eprintln!("spindle-disk: note: {note}");
+    }
+    Ok(())
 }
 
 /// Loads every entry and reports all faults, not only the first.

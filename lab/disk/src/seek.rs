@@ -51,6 +51,11 @@ impl SeekTable {
         self.ns[distance as usize]
     }
 
+    /// Heap bytes of the table.
+    pub fn bytes(&self) -> usize {
+        self.ns.len() * std::mem::size_of::<u32>()
+    }
+
     /// Seek time over the whole drive in ns.
     pub fn full_ns(&self) -> u32 {
         self.ns[self.ns.len() - 1]
@@ -68,6 +73,27 @@ impl SeekTable {
             .sum();
         (sum / (n * n)) as u64
     }
+}
+
+/// The nearest curve (least squares) through `(distance, ns)` points that does not fall:
+/// neighbours that do are replaced by their mean until none is left (pool adjacent violators).
+pub(crate) fn monotone(points: &[(u64, i64)]) -> Vec<(u64, i64)> {
+    let mut pools: Vec<(i64, i64)> = Vec::with_capacity(points.len());
+    for &(_, ns) in points {
+        pools.push((ns, 1));
+        while let [.., (low, m), (high, n)] = pools[..] {
+            // Compared as fractions: whole ns would pool what only rounding makes equal.
+            if low * n <= high * m {
+                break;
+            }
+            pools.truncate(pools.len() - 2);
+            pools.push((low + high, m + n));
+        }
+    }
+    let flat = pools
+        .iter()
+        .flat_map(|&(sum, n)| std::iter::repeat_n(sum / n, n as usize));
+    points.iter().map(|p| p.0).zip(flat).collect()
 }
 
 fn check_points(points: &[[u64; 2]]) -> Result<(), String> {

@@ -54,8 +54,8 @@ fn rows(model: &DriveModel) -> Vec<Row> {
         first_cylinder: zone.spec.first_cylinder,
         cylinders: zone.cylinders,
         sectors_per_track: zone.spec.sectors_per_track,
-        track_skew: zone.spec.track_skew,
-        cylinder_skew: zone.spec.cylinder_skew,
+        track_skew: zone.spec.track_skew_milli / 1000,
+        cylinder_skew: zone.spec.cylinder_skew_milli / 1000,
         track_bytes_s: u64::from(zone.spec.sectors_per_track) * 512 * 1_000_000_000
             / (geometry.revolution_ps as u64 / 1000),
         sustained_bytes_s: geometry.sustained_bytes_s(zone),

@@ -26,12 +26,12 @@ fn read_transfer_overlaps_the_medium() {
     // 10 sectors by 1.0 ms; all but the last sector's 1 us of the transfer is over by then.
     let line = &run(&mut small_lab(""), &[(0, Read, 0, 10)])[0];
     assert_eq!((line.medium, line.acknowledged), (Some(MS), MS + US));
-    // A bus slower than the medium (0.2 ms a sector) starts with the first data.
+    // A bus slower than the medium (0.256 ms a sector) starts when the first sector has passed.
     let bus = test_bus("rate_mb_s = 2");
     let line = &run(&mut lab_of(small_drive(""), bus, 1), &[(MS, Read, 20, 10)])[0];
     assert_eq!(
         (line.medium, line.acknowledged),
-        (Some(3 * MS), 2 * MS + 10 * 256 * US)
+        (Some(3 * MS), 2 * MS + TENTH + 10 * 256 * US)
     );
 }
 
@@ -375,14 +375,17 @@ fn overheads_depend_on_the_command_before() {
         (60 * MS, Write, 1, 1),
         (90 * MS, Read, 51, 1),
         (120 * MS, Write, 500, 1),
+        // Not acknowledged from the buffer: 8 us, then the medium.
+        (150 * MS, WriteFua, 500, 1),
     ];
     let lines = run(&mut small_lab(changes), &requests);
-    let took: Vec<_> = lines[1..]
+    let took: Vec<_> = lines[1..6]
         .iter()
         .map(|l| l.acknowledged - l.arrival)
         .collect();
     assert_eq!(lines[0].start, 3 * US);
-    assert_eq!(took, [2 * US, 8 * US, 7 * US, 3 * US, 8 * US]);
+    assert_eq!(took, [2 * US, 6 * US, 7 * US, 3 * US, 6 * US]);
+    assert_eq!(lines[6].start - lines[6].arrival, 8 * US);
 }
 
 #[test]
