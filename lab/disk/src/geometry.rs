@@ -498,6 +498,7 @@ impl Zone {
         angle(revolution_ps, self.spec.sectors_per_track, milli)
     }
 
+    #[inline]
     fn place(&self, geometry: &Geometry, index: u32) -> Place {
         let (row, nth) = (index / geometry.heads, index % geometry.heads);
         let cylinder = self.spec.first_cylinder + row;
@@ -511,6 +512,7 @@ impl Zone {
     }
 
     /// Angle of slot 0 of track `index` from the zone's origin, in 1/1000 sector.
+    #[inline]
     fn skew_milli(&self, heads: u32, index: u32) -> u32 {
         let spec = &self.spec;
         let (row, nth) = (u64::from(index / heads), u64::from(index % heads));
