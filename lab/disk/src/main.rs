@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 //! The command line: `show`, `replay` and `check`.
 
+mod number;
+mod picture;
+mod plot;
 mod replay;
 mod show;
 
@@ -23,11 +26,14 @@ struct Cli {
 enum Command {
     /// Print a drive's geometry, seek curve and zone rates.
     Show {
-        /// Name of the drive in the catalogue, without .toml.
+        /// Name of the drive in the catalogue, or path of a drive file (ends in .toml).
         drive: String,
         /// Print JSON.
         #[arg(long)]
         json: bool,
+        /// Write a picture to this file instead; - prints it.
+        #[arg(long, value_name = "FILE", conflicts_with = "json")]
+        svg: Option<PathBuf>,
         /// Catalogue folder.
         #[arg(long, default_value = "lab/disk/catalogue")]
         catalogue: PathBuf,
@@ -47,10 +53,9 @@ fn main() -> ExitCode {
         Command::Show {
             drive,
             json,
+            svg,
             catalogue,
-        } => Catalogue::new(catalogue)
-            .drive(&drive, &toml::Table::new())
-            .map(|model| print!("{}", show::drive(&drive, &model, json))),
+        } => show::run(&drive, &Catalogue::new(catalogue), json, svg),
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Check { catalogue } => check(&Catalogue::new(catalogue)),
     };
