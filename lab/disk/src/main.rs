@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-//! The command line: `show`, `replay` and `check`.
+//! The command line: `show`, `replay`, `page` and `check`.
 
 mod number;
+mod page;
 mod picture;
 mod plot;
 mod replay;
@@ -40,6 +41,12 @@ enum Command {
     },
     /// Run a request list through a unit and write its trace.
     Replay(replay::Arguments),
+    /// Print the whole catalogue as a Markdown page.
+    Page {
+        /// Catalogue folder.
+        #[arg(long, default_value = "lab/disk/catalogue")]
+        catalogue: PathBuf,
+    },
     /// Check every entry of a catalogue.
     Check {
         /// Catalogue folder.
@@ -57,6 +64,7 @@ fn main() -> ExitCode {
             catalogue,
         } => show::run(&drive, &Catalogue::new(catalogue), json, svg),
         Command::Replay(arguments) => replay::run(&arguments),
+        Command::Page { catalogue } => page::markdown(&catalogue).map(|page| print!("{page}")),
         Command::Check { catalogue } => check(&Catalogue::new(catalogue)),
     };
     match done {

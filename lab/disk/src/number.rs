@@ -14,6 +14,19 @@ pub fn grouped(number: u64) -> String {
     text
 }
 
+/// A time with no digit lost: microseconds below 10 us, milliseconds above.
+pub fn time(ns: u64) -> String {
+    let (unit, per_unit, places) = if ns < 10_000 {
+        ("µs", 1000, 3)
+    } else {
+        ("ms", 1_000_000, 6)
+    };
+    let fraction = format!("{:0places$}", ns % per_unit);
+    let fraction = fraction.trim_end_matches('0');
+    let point = if fraction.is_empty() { "" } else { "." };
+    format!("{}{point}{fraction} {unit}", grouped(ns / per_unit))
+}
+
 /// Milliseconds to the hundredth, without the unit.
 pub fn ms(ns: u64) -> String {
     hundredths(ns, 1_000_000)
@@ -54,6 +67,21 @@ mod tests {
             (60_036_480, "60,036,480"),
         ] {
             assert_eq!(grouped(number), text);
+        }
+    }
+
+    #[test]
+    fn number_times_keep_every_digit() {
+        for (ns, text) in [
+            (0, "0 µs"),
+            (2000, "2 µs"),
+            (2500, "2.5 µs"),
+            (10_000, "0.01 ms"),
+            (252_290, "0.25229 ms"),
+            (4_900_000, "4.9 ms"),
+            (14_713_001, "14.713001 ms"),
+        ] {
+            assert_eq!(time(ns), text);
         }
     }
 
