@@ -356,6 +356,18 @@ impl Catalogue {
         DriveModel::new(&shown, file)
     }
 
+    /// Loads a drive by name or, if `name` ends in .toml, by path.
+    ///
+    /// # Errors
+    /// As [`Catalogue::drive`].
+    pub fn drive_or_file(&self, name: &str) -> Result<DriveModel, Error> {
+        if name.ends_with(".toml") {
+            DriveModel::load(Path::new(name))
+        } else {
+            self.drive(name, &toml::Table::new())
+        }
+    }
+
     /// Loads a bus by name.
     ///
     /// # Errors

@@ -578,6 +578,22 @@ impl Drive {
         (segment.start <= start && start <= ahead.limit).then_some(ahead)
     }
 
+    /// Sends what waits for the arm and has come into a segment meanwhile.
+    fn serve_hits(&mut self, number: usize, shared: &mut Shared) {
+        let segment = &self.read_segments[number];
+        let (start, end) = (segment.start, segment.end);
+        let mut i = 0;
+        while i < self.reads.len() {
+            let command = self.command(self.reads[i]);
+            if start <= command.lbn && command.end() <= end {
+                let slot = self.reads.remove(i);
+                self.read_hit(slot, number, shared);
+            } else {
+                i += 1;
+            }
+        }
+    }
+
     fn read_hit(&mut self, slot: u32, segment: usize, shared: &mut Shared) {
         let now_ps = shared.now_ps;
         let command = self.command_mut(slot);
@@ -980,7 +996,12 @@ impl Drive {
         if self.job.is_some() {
             return;
         }
+        let ahead = self.ahead;
         self.catch_up(shared.now_ps);
+        if let Some(ahead) = ahead.filter(|_| !self.reads.is_empty()) {
+            // A read that newer data keeps from the arm can be overtaken by read-ahead.
+            self.serve_hits(ahead.segment, shared);
+        }
         let from = self.head.lbn;
         match self.choose(shared.now_ps) {
             Some(Choice::Read(index)) if !self.buffered => self.start_locked(index, shared),
@@ -1257,8 +1278,7 @@ impl Drive {
                 let segment = &mut self.read_segments[number];
                 segment.end = self.head.lbn;
                 segment.start = segment.start.max(segment.end.saturating_sub(size));
-                let (start, end) = (segment.start, segment.end);
-                if end < limit {
+                if segment.end < limit {
                     self.ahead = Some(Ahead {
                         segment: number,
                         limit,
@@ -1266,17 +1286,7 @@ impl Drive {
                 } else {
                     self.paused = Some(number);
                 }
-                // Others that this read brought in.
-                let mut i = 0;
-                while i < self.reads.len() {
-                    let command = self.command(self.reads[i]);
-                    if start <= command.lbn && command.end() <= end {
-                        let slot = self.reads.remove(i);
-                        self.read_hit(slot, number, shared);
-                    } else {
-                        i += 1;
-                    }
-                }
+                self.serve_hits(number, shared);
             }
             Job::Locked { slot } => {
                 self.command_mut(slot).medium = Medium::At(to_ns(shared.now_ps));

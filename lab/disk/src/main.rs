@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
-//! The command line: `show`, `replay`, `validate`, `import-disksim` and `check`.
+//! The command line: `show`, `page`, `replay`, `validate`, `import-disksim` and `check`.
 
+mod number;
+mod page;
+mod picture;
+mod plot;
 mod replay;
 mod show;
 mod validate;
@@ -24,11 +28,14 @@ struct Cli {
 enum Command {
     /// Print a drive's geometry, seek curve and zone rates.
     Show {
-        /// Name of the drive in the catalogue, without .toml.
+        /// Name of the drive in the catalogue, or path of a drive file (ends in .toml).
         drive: String,
         /// Print JSON.
         #[arg(long)]
         json: bool,
+        /// Write a picture to this file instead; - prints it.
+        #[arg(long, value_name = "FILE", conflicts_with = "json")]
+        svg: Option<PathBuf>,
         /// Catalogue folder.
         #[arg(long, default_value = "lab/disk/catalogue")]
         catalogue: PathBuf,
@@ -48,6 +55,12 @@ enum Command {
         #[arg(long)]
         sector_transfer_us: Option<f64>,
     },
+    /// Print the whole catalogue as a Markdown page.
+    Page {
+        /// Catalogue folder.
+        #[arg(long, default_value = "lab/disk/catalogue")]
+        catalogue: PathBuf,
+    },
     /// Check every entry of a catalogue.
     Check {
         /// Catalogue folder.
@@ -61,10 +74,9 @@ fn main() -> ExitCode {
         Command::Show {
             drive,
             json,
+            svg,
             catalogue,
-        } => Catalogue::new(catalogue)
-            .drive(&drive, &toml::Table::new())
-            .map(|model| print!("{}", show::drive(&drive, &model, json))),
+        } => show::run(&drive, &Catalogue::new(catalogue), json, svg),
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Validate(arguments) => validate::run(&arguments),
         Command::ImportDisksim {
@@ -72,6 +84,7 @@ fn main() -> ExitCode {
             output,
             sector_transfer_us,
         } => import(&diskspecs, &output, sector_transfer_us),
+        Command::Page { catalogue } => page::markdown(&catalogue).map(|page| print!("{page}")),
         Command::Check { catalogue } => check(&Catalogue::new(catalogue)),
     };
     match done {

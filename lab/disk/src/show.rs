@@ -1,16 +1,63 @@
 // SPDX-License-Identifier: MIT
-//! `spindle-disk show`: what a drive file means, as text or JSON.
+//! `spindle-disk show`: what a drive file means, as text, JSON or a picture.
 
 use std::fmt::Write;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
-use spindle_disk::catalogue::DriveModel;
+use spindle_disk::catalogue::{Catalogue, DriveModel, Mark};
+use spindle_disk::Error;
+
+use crate::picture;
+
+/// Prints a drive's page, or writes its picture to the file `svg` (`-`: prints it).
+pub fn run(
+    drive: &str,
+    catalogue: &Catalogue,
+    as_json: bool,
+    svg: Option<PathBuf>,
+) -> Result<(), Error> {
+    let (name, model) = load(drive, catalogue)?;
+    match svg {
+        None => print!("{}", page(&name, &model, as_json)),
+        Some(path) if path == Path::new("-") => print!("{}", picture::page(&name, &model)),
+        Some(path) => {
+            spindle_disk::write_whole(&path, picture::page(&name, &model).as_bytes())?;
+        }
+    }
+    Ok(())
+}
+
+/// The drive called `drive` in the catalogue, or the drive file of that path, and its name.
+fn load(drive: &str, catalogue: &Catalogue) -> Result<(String, DriveModel), Error> {
+    let model = catalogue.drive_or_file(drive)?;
+    let name = match drive.strip_suffix(".toml") {
+        Some(path) => Path::new(path)
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy(),
+        None => drive.into(),
+    };
+    Ok((name.into_owned(), model))
+}
+
+/// A mark as it is written in files.
+pub fn mark_name(mark: Mark) -> &'static str {
+    match mark {
+        Mark::Datasheet => "datasheet",
+        Mark::Measured => "measured",
+        Mark::Seed => "seed",
+        Mark::Derived => "derived",
+        Mark::Assumed => "assumed",
+        Mark::Log => "log",
+    }
+}
 
 /// Distances at which the seek curve is printed, in cylinders.
 const DISTANCES: [u32; 12] = [1, 2, 5, 10, 50, 100, 500, 1000, 2000, 5000, 10_000, 20_000];
 
 /// The page of a drive.
-pub fn drive(name: &str, model: &DriveModel, as_json: bool) -> String {
+fn page(name: &str, model: &DriveModel, as_json: bool) -> String {
     if as_json {
         json_page(name, model)
     } else {
@@ -38,17 +85,18 @@ fn distances(model: &DriveModel) -> impl Iterator<Item = u32> {
 
 /// The zones as rows: first cylinder, cylinders, sectors per track, skews, rate in the track and
 /// sustained, in bytes a second.
-struct Row {
-    first_cylinder: u32,
-    cylinders: u32,
-    sectors_per_track: u32,
-    track_skew: u32,
-    cylinder_skew: u32,
-    track_bytes_s: u64,
-    sustained_bytes_s: u64,
+pub struct Row {
+    pub first_cylinder: u32,
+    pub cylinders: u32,
+    pub sectors_per_track: u32,
+    pub track_skew: u32,
+    pub cylinder_skew: u32,
+    pub track_bytes_s: u64,
+    pub sustained_bytes_s: u64,
 }
 
-fn rows(model: &DriveModel) -> Vec<Row> {
+/// A row for each zone.
+pub fn rows(model: &DriveModel) -> Vec<Row> {
     let geometry = &model.geometry;
     let row = |zone: &spindle_disk::geometry::Zone| Row {
         first_cylinder: zone.spec.first_cylinder,

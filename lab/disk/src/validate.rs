@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use clap::Args;
 use serde_json::json;
-use spindle_disk::catalogue::{Catalogue, DriveModel};
+use spindle_disk::catalogue::Catalogue;
 use spindle_disk::{validation, Error};
 
 /// Arguments of `validate`.
@@ -31,7 +31,7 @@ pub struct Arguments {
 
 /// Runs the trace and prints how far the model is from the drive.
 pub fn run(arguments: &Arguments) -> Result<(), Error> {
-    let model = drive(&arguments.drive, &arguments.catalogue)?;
+    let model = Catalogue::new(&arguments.catalogue).drive_or_file(&arguments.drive)?;
     let path = arguments.trace.display().to_string();
     let text = std::fs::read_to_string(&arguments.trace).map_err(|e| Error::File {
         path: path.clone(),
@@ -79,13 +79,4 @@ pub fn run(arguments: &Arguments) -> Result<(), Error> {
         );
     }
     Ok(())
-}
-
-/// A drive by file or by name.
-pub fn drive(name: &str, catalogue: &std::path::Path) -> Result<DriveModel, Error> {
-    if name.ends_with(".toml") {
-        DriveModel::load(std::path::Path::new(name))
-    } else {
-        Catalogue::new(catalogue).drive(name, &toml::Table::new())
-    }
 }

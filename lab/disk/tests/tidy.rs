@@ -5,10 +5,12 @@ use std::path::Path;
 
 /// The command line and the comparison with real drives, where figures are made for people, and
 /// the reading of decimal files before a drive exists.
-const OUTSIDE: [&str; 6] = [
+const OUTSIDE: [&str; 8] = [
     "main.rs",
     "show.rs",
     "replay.rs",
+    "picture.rs",
+    "plot.rs",
     "validate.rs",
     "validation.rs",
     "disksim.rs",
