@@ -19,6 +19,7 @@ mod ffi;
 pub mod geometry;
 mod lab;
 mod mechanics;
+pub mod one_drive;
 pub mod requests;
 pub mod rng;
 pub mod seek;

@@ -3,6 +3,7 @@
 
 mod replay;
 mod show;
+mod whole_file;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -33,7 +34,7 @@ enum Command {
         catalogue: PathBuf,
     },
     /// Run a request list through a unit and write its trace.
-    Replay(replay::Arguments),
+    Replay(Box<replay::Arguments>),
     /// Check every entry of a catalogue.
     Check {
         /// Catalogue folder.
