@@ -7,15 +7,14 @@
 
 use std::sync::LazyLock;
 
-use entry::Scratch;
 use libfuzzer_sys::fuzz_target;
-use spindle_disk::catalogue::{BusFile, DriveFile, DriveModel};
+use spindle_disk::catalogue::{BusFile, Catalogue, DriveFile, DriveModel};
 use spindle_disk::topology::{Topology, UnitKind, UnitSpec};
 use spindle_disk::{Lab, Op, NEVER, TIME_MAX_NS};
 
 /// Two drives and the buses for them.
 static BASES: LazyLock<[(toml::Table, BusFile); 2]> = LazyLock::new(|| {
-    let catalogue = Scratch::new().with("buses", b"");
+    let catalogue = Catalogue::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../catalogue"));
     let base = |text: &str, bus: &str| {
         let table = text.parse().expect("a seed is TOML");
         (table, catalogue.bus(bus).expect("a bus of the catalogue"))
