@@ -469,7 +469,14 @@ impl DriveModel {
     /// # Errors
     /// A file that cannot be read or parsed, or an impossible drive.
     pub fn load(path: &Path) -> Result<Self, Error> {
-        Self::from_text(&path.display().to_string(), &read(path)?)
+        let text = read(path).map_err(|e| match e {
+            Error::File { path, message } => Error::file(
+                path,
+                message + "; a drive of the catalogue is named without .toml",
+            ),
+            other => other,
+        })?;
+        Self::from_text(&path.display().to_string(), &text)
     }
 
     /// The same from text; `path` is for messages.
@@ -553,7 +560,7 @@ impl DriveModel {
                 seek_write.mean_ns(),
             ),
         ] {
-            if stated.abs_diff(got) * 100 > stated * 2 {
+            if stated.abs_diff(got).saturating_mul(50) > stated {
                 return wrong(
                     field,
                     format!("{stated} is stated, but the curve's mean is {got}: over 2 % off"),

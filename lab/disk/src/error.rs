@@ -62,21 +62,3 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
-
-/// Writes a file under another name and moves it into place: it is there whole or not at all.
-///
-/// # Errors
-/// A folder that is not there, a full disk.
-pub fn write_whole(path: &std::path::Path, bytes: &[u8]) -> Result<(), Error> {
-    let mut partial = path.as_os_str().to_owned();
-    partial.push(".partial");
-    let written = std::fs::write(&partial, bytes).and_then(|()| std::fs::rename(&partial, path));
-    written.map_err(|e| {
-        // What is left of it is of no use; if even that cannot be removed, the message is the same.
-        let _ = std::fs::remove_file(&partial);
-        Error::file(
-            path.display().to_string(),
-            format!("cannot be written: {e}"),
-        )
-    })
-}

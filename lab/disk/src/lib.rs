@@ -20,11 +20,13 @@ mod ffi;
 pub mod geometry;
 mod lab;
 mod mechanics;
+pub mod one_drive;
+pub mod requests;
 pub mod rng;
 pub mod seek;
 pub mod topology;
 mod trace;
 pub mod validation;
 
-pub use error::{write_whole, Error};
+pub use error::Error;
 pub use lab::{Completion, Lab, Op, NEVER, TIME_MAX_NS};

@@ -8,6 +8,7 @@ mod plot;
 mod replay;
 mod show;
 mod validate;
+mod whole_file;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -41,7 +42,7 @@ enum Command {
         catalogue: PathBuf,
     },
     /// Run a request list through a unit and write its trace.
-    Replay(replay::Arguments),
+    Replay(Box<replay::Arguments>),
     /// Compare the model with a measured trace of a real drive.
     Validate(validate::Arguments),
     /// Turn DiskSim 4.0 parameter files into a drive file.
@@ -109,7 +110,7 @@ fn import(diskspecs: &Path, output: &Path, sector_us: Option<f64>) -> Result<(),
     };
     let imported = spindle_disk::disksim::import(diskspecs, sector_ns)?;
     DriveModel::from_text(&diskspecs.display().to_string(), &imported.toml)?;
-    spindle_disk::write_whole(output, imported.toml.as_bytes())?;
+    whole_file::write(output, &imported.toml)?;
     for note in imported.notes {
         eprintln!("spindle-disk: note: {note}");
     }

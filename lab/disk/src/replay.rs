@@ -1,30 +1,63 @@
 // SPDX-License-Identifier: MIT
 //! `spindle-disk replay`: a request list through one unit, open or closed loop.
 
-use std::fs::File;
-use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::collections::VecDeque;
+use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::json;
+use spindle_disk::catalogue::Catalogue;
+use spindle_disk::requests::{self, Action, Format, Options, Request};
 use spindle_disk::topology::Topology;
-use spindle_disk::{Error, Lab, Op, NEVER};
+use spindle_disk::{one_drive, Error, Lab, Op, NEVER, TIME_MAX_NS};
+
+use crate::whole_file::WholeFile;
 
 /// Arguments of `replay`.
 #[derive(Args)]
 pub struct Arguments {
-    /// Requests: `arrival_ns op lbn sectors` on each line, op one of R, W, F, U; or a trace of
-    /// this program (lines of other units are left out).
+    /// Requests: `arrival_ns op lbn sectors` on each line, op one of R, W, F, U; a trace of this
+    /// program; DiskSim's ASCII input; fio's iolog; or blkparse's output.
     requests: PathBuf,
+    /// Format of the requests (list, trace, disksim, fio, blkparse), if not to be recognised.
+    #[arg(long)]
+    format: Option<String>,
+    /// Device of the list to replay (unit, device number, file), if it has several. In a trace of
+    /// this program: the unit.
+    #[arg(long)]
+    device: Option<String>,
+    /// blkparse: D replays what was issued to the drive, Q what was queued.
+    #[arg(long, default_value = "D", value_name = "D|Q")]
+    action: String,
     /// Topology file.
-    #[arg(long)]
-    topology: PathBuf,
+    #[arg(
+        long,
+        requires = "unit",
+        required_unless_present = "drive",
+        conflicts_with = "drive"
+    )]
+    topology: Option<PathBuf>,
     /// Unit of the topology.
-    #[arg(long)]
-    unit: String,
+    #[arg(long, requires = "topology")]
+    unit: Option<String>,
+    /// In place of a topology, one drive: a drive file (ending in .toml) or a catalogue name.
+    #[arg(long, requires = "bus")]
+    drive: Option<String>,
+    /// Bus of that drive: a catalogue name.
+    #[arg(long, requires = "drive")]
+    bus: Option<String>,
+    /// Commands that can be outstanding at that drive; as many as it takes unless given.
+    #[arg(long, requires = "drive")]
+    max_tags: Option<u32>,
+    /// Catalogue folder for --drive and --bus.
+    #[arg(long, default_value = "lab/disk/catalogue")]
+    catalogue: PathBuf,
     /// Write the trace to this file.
     #[arg(long)]
     trace: Option<PathBuf>,
+    /// Write one line of CSV per request, in the order of submission, to this file.
+    #[arg(long)]
+    results: Option<PathBuf>,
     /// Closed loop: keep this many requests outstanding and ignore arrival times.
     #[arg(long)]
     depth: Option<usize>,
@@ -42,23 +75,56 @@ pub struct Arguments {
     write_cache: Option<String>,
 }
 
-struct Request {
-    arrival_ns: i64,
-    op: Op,
-    lbn: u64,
-    sectors: u64,
+impl Arguments {
+    fn check(&self) -> Result<(), Error> {
+        if self.depth == Some(0) || !(0..=TIME_MAX_NS).contains(&self.think_ns) {
+            return Err(Error::Call(format!(
+                "--depth must be 1 or more, --think-ns 0 to {TIME_MAX_NS}"
+            )));
+        }
+        if self.trace.is_some() && self.trace == self.results {
+            return Err(Error::Call(
+                "--trace and --results name the same file".into(),
+            ));
+        }
+        Ok(())
+    }
+
+    /// The lab, and the name of the unit that is replayed on.
+    fn lab(&self) -> Result<(Topology, &str), Error> {
+        match (&self.topology, &self.unit, &self.drive, &self.bus) {
+            (Some(topology), Some(unit), ..) => Ok((Topology::load(topology)?, unit)),
+            (None, _, Some(drive), Some(bus)) => {
+                let catalogue = Catalogue::new(&self.catalogue);
+                let topology = one_drive::topology(&catalogue, drive, bus, self.max_tags)?;
+                Ok((topology, one_drive::UNIT))
+            }
+            _ => Err(Error::Call(
+                "name --topology and --unit, or --drive and --bus".into(),
+            )),
+        }
+    }
 }
 
 /// Runs the requests and prints a summary as JSON.
 pub fn run(arguments: &Arguments) -> Result<(), Error> {
-    let requests = read_requests(&arguments.requests, &arguments.unit)?;
-    if arguments.depth == Some(0) || arguments.think_ns < 0 {
-        return Err(Error::Call(
-            "--depth must be 1 or more, --think-ns 0 or more".into(),
-        ));
-    }
-    let mut lab = Lab::new(Topology::load(&arguments.topology)?);
-    let unit = lab.unit(&arguments.unit)?;
+    arguments.check()?;
+    let (topology, unit) = arguments.lab()?;
+    let options = Options {
+        format: arguments
+            .format
+            .as_deref()
+            .map(Format::from_name)
+            .transpose()?,
+        action: Action::from_letter(&arguments.action)?,
+    };
+    let list = requests::load(&arguments.requests, &options)?;
+    let (format, skipped) = (list.format, list.skipped);
+    let path = arguments.requests.display().to_string();
+    let requests = list.of_device(&path, arguments.device.as_deref(), unit)?;
+
+    let mut lab = Lab::new(topology);
+    let unit = lab.unit(unit)?;
     for (key, value) in [
         ("queue", &arguments.queue),
         ("write-cache", &arguments.write_cache),
@@ -67,221 +133,235 @@ pub fn run(arguments: &Arguments) -> Result<(), Error> {
             lab.set(unit, key, value)?;
         }
     }
-    let mut trace = Output::new(arguments.trace.as_deref())?;
-    if trace.file.is_none() {
+    let new_file = |path: &Option<PathBuf>| path.as_deref().map(WholeFile::new).transpose();
+    let results = new_file(&arguments.results)?;
+    let trace = new_file(&arguments.trace)?;
+    if trace.is_none() {
         lab.trace_off();
     }
     let start_ns = lab.reset(0, "replay", arguments.seed)?;
-    let run = match arguments.depth {
-        None => open_loop(&mut lab, unit, &requests, start_ns, &mut trace)?,
-        Some(depth) => closed_loop(
-            &mut lab,
-            unit,
-            &requests,
-            start_ns,
-            depth,
-            arguments.think_ns,
-            &mut trace,
-        )?,
+    let mut replay = Replay {
+        path: &path,
+        requests: &requests,
+        lab,
+        unit,
+        times: Vec::with_capacity(requests.len()),
+        trace,
+        buffer: vec![0; 1 << 16],
     };
-    while lab.next_event_ns() != NEVER {
-        lab.advance(lab.next_event_ns());
+    match arguments.depth {
+        None => replay.open_loop(start_ns)?,
+        Some(depth) => replay.closed_loop(start_ns, depth, arguments.think_ns)?,
     }
-    trace.drain(&mut lab)?;
-    trace.finish()?;
+    let times = replay.finish()?;
+    if let Some(file) = results {
+        write_results(file, &requests, &times)?;
+    }
+
     let bytes: u64 = requests
         .iter()
         .filter(|r| r.op != Op::Flush)
         .map(|r| r.sectors * 512)
-        .sum();
-    let elapsed_ns = (run.last_ns - start_ns).max(1);
+        .fold(0, u64::saturating_add);
+    let last_ns = times.iter().filter_map(Times::acknowledged_ns).max();
+    let elapsed_ns = (last_ns.unwrap_or(start_ns) - start_ns).max(1);
+    let responses = Responses::new(&times);
     let summary = json!({
+        "format": format.name(),
         "requests": requests.len(),
+        "trims_skipped": skipped.trims,
+        "passed_through_skipped": skipped.passed_through,
         "bytes": bytes,
         "elapsed_ns": elapsed_ns,
         "rate_mb_s": (bytes as f64 * 1e3 / elapsed_ns as f64 * 1e3).round() / 1e3,
-        "response_ns_mean": run.response_ns / requests.len().max(1) as i128,
+        "response_ns_mean": responses.mean(),
+        "response_ns_p50": responses.percentile(50),
+        "response_ns_p95": responses.percentile(95),
+        "response_ns_p99": responses.percentile(99),
+        "response_ns_max": responses.percentile(100),
     });
     println!("{summary}");
     Ok(())
 }
 
-/// When the last request was acknowledged, and the sum of all response times.
-struct Run {
-    last_ns: i64,
-    response_ns: i128,
+/// When a request came and when it was acknowledged ([`NEVER`]: it was not), in the lab's ns.
+struct Times {
+    arrival_ns: i64,
+    done_ns: i64,
 }
 
-fn open_loop(
-    lab: &mut Lab,
-    unit: u32,
-    requests: &[Request],
-    start_ns: i64,
-    trace: &mut Output,
-) -> Result<Run, Error> {
-    let mut run = Run {
-        last_ns: start_ns,
-        response_ns: 0,
-    };
-    let mut next = 0;
-    while next < requests.len() || lab.next_event_ns() != NEVER {
-        let arrival = requests
-            .get(next)
-            .map_or(NEVER, |r| start_ns + r.arrival_ns);
-        if arrival <= lab.next_event_ns() {
-            let r = &requests[next];
-            lab.submit(arrival, unit, r.op, r.lbn, r.sectors, next as u64)?;
-            next += 1;
-        } else {
-            lab.advance(lab.next_event_ns());
-        }
-        while let Some(done) = lab.completion() {
-            let arrived = start_ns + requests[done.cookie as usize].arrival_ns;
-            run.response_ns += i128::from(done.acknowledged_ns - arrived);
-            run.last_ns = done.acknowledged_ns;
-        }
-        trace.drain(lab)?;
+impl Times {
+    fn acknowledged_ns(&self) -> Option<i64> {
+        Some(self.done_ns).filter(|ns| *ns != NEVER)
     }
-    Ok(run)
-}
 
-fn closed_loop(
-    lab: &mut Lab,
-    unit: u32,
-    requests: &[Request],
-    start_ns: i64,
-    depth: usize,
-    think_ns: i64,
-    trace: &mut Output,
-) -> Result<Run, Error> {
-    let mut run = Run {
-        last_ns: start_ns,
-        response_ns: 0,
-    };
-    let mut arrivals = vec![0; requests.len()];
-    let mut next = 0;
-    // Times at which the host is ready to submit; completions come in order, so it is sorted.
-    let mut ready = std::collections::VecDeque::from(vec![start_ns; depth]);
-    loop {
-        let submit = if next < requests.len() {
-            ready.front().copied()
-        } else {
-            None
-        };
-        let event = lab.next_event_ns();
-        match submit {
-            Some(at) if at <= event => {
-                ready.pop_front();
-                let r = &requests[next];
-                arrivals[next] = at;
-                lab.submit(at, unit, r.op, r.lbn, r.sectors, next as u64)?;
-                next += 1;
-            }
-            _ if event == NEVER => return Ok(run),
-            _ => lab.advance(event),
-        }
-        while let Some(done) = lab.completion() {
-            run.response_ns += i128::from(done.acknowledged_ns - arrivals[done.cookie as usize]);
-            run.last_ns = done.acknowledged_ns;
-            ready.push_back(done.acknowledged_ns + think_ns);
-        }
-        trace.drain(lab)?;
+    fn response_ns(&self) -> Option<i64> {
+        Some(self.acknowledged_ns()? - self.arrival_ns)
     }
 }
 
-/// The trace file, if one is wanted.
-struct Output {
-    path: String,
-    file: Option<BufWriter<File>>,
+/// A run on its way. Requests are submitted in their order; the cookie is the index.
+struct Replay<'a> {
+    path: &'a str,
+    requests: &'a [Request],
+    lab: Lab,
+    unit: u32,
+    /// Of the requests submitted so far.
+    times: Vec<Times>,
+    trace: Option<WholeFile>,
     buffer: Vec<u8>,
 }
 
-impl Output {
-    fn new(path: Option<&Path>) -> Result<Self, Error> {
-        let shown = path.map_or(String::new(), |p| p.display().to_string());
-        let file = match path {
-            None => None,
-            Some(path) => Some(BufWriter::new(File::create(path).map_err(|e| {
-                Error::File {
-                    path: shown.clone(),
-                    message: format!("cannot be made: {e}"),
-                }
-            })?)),
-        };
-        Ok(Self {
-            path: shown,
-            file,
-            buffer: vec![0; 1 << 16],
-        })
+impl Replay<'_> {
+    fn open_loop(&mut self, start_ns: i64) -> Result<(), Error> {
+        loop {
+            let next = self.requests.get(self.times.len());
+            let arrival = next.map_or(NEVER, |r| start_ns + r.arrival_ns);
+            let event = self.lab.next_event_ns();
+            if next.is_some() && arrival <= event {
+                self.submit(arrival)?;
+            } else if event == NEVER {
+                return Ok(());
+            } else {
+                self.advance(event)?;
+            }
+            self.collect(|_| {})?;
+        }
     }
 
-    fn drain(&mut self, lab: &mut Lab) -> Result<(), Error> {
-        let Some(file) = &mut self.file else {
+    fn closed_loop(&mut self, start_ns: i64, depth: usize, think_ns: i64) -> Result<(), Error> {
+        // Times at which the host is ready to submit; completions come in order, so it is sorted.
+        let mut ready = VecDeque::from(vec![start_ns; depth.min(self.requests.len())]);
+        loop {
+            let event = self.lab.next_event_ns();
+            let more = self.times.len() < self.requests.len();
+            match ready.front() {
+                Some(&at) if more && at <= event => {
+                    ready.pop_front();
+                    self.submit(at)?;
+                }
+                _ if event == NEVER => return Ok(()),
+                _ => self.advance(event)?,
+            }
+            self.collect(|done_ns| ready.push_back(done_ns + think_ns))?;
+        }
+    }
+
+    /// Hands over the next request.
+    fn submit(&mut self, at_ns: i64) -> Result<(), Error> {
+        let cookie = self.times.len();
+        let r = &self.requests[cookie];
+        self.lab
+            .submit(at_ns, self.unit, r.op, r.lbn, r.sectors, cookie as u64)
+            .map_err(|e| Error::File {
+                path: format!("{}:{}", self.path, r.line),
+                message: e.to_string(),
+            })?;
+        self.times.push(Times {
+            arrival_ns: at_ns,
+            done_ns: NEVER,
+        });
+        Ok(())
+    }
+
+    fn advance(&mut self, to_ns: i64) -> Result<(), Error> {
+        if to_ns > TIME_MAX_NS {
+            return Err(Error::Call(format!(
+                "after {} requests the replay reaches the end of simulated time, {TIME_MAX_NS} ns",
+                self.times.len()
+            )));
+        }
+        self.lab.advance(to_ns);
+        Ok(())
+    }
+
+    /// Takes completions and trace lines.
+    fn collect(&mut self, mut done: impl FnMut(i64)) -> Result<(), Error> {
+        while let Some(completion) = self.lab.completion() {
+            self.times[completion.cookie as usize].done_ns = completion.acknowledged_ns;
+            done(completion.acknowledged_ns);
+        }
+        let Some(file) = &mut self.trace else {
             return Ok(());
         };
         loop {
-            let len = lab.trace_read(&mut self.buffer);
-            if len == 0 {
-                return Ok(());
+            match self.lab.trace_read(&mut self.buffer) {
+                0 => return Ok(()),
+                len => file.write(&self.buffer[..len])?,
             }
-            file.write_all(&self.buffer[..len])
-                .map_err(|e| write_error(&self.path, &e))?;
         }
     }
 
-    fn finish(&mut self) -> Result<(), Error> {
-        match &mut self.file {
-            Some(file) => file.flush().map_err(|e| write_error(&self.path, &e)),
-            None => Ok(()),
+    /// Closes the trace.
+    fn finish(mut self) -> Result<Vec<Times>, Error> {
+        self.collect(|_| {})?;
+        if let Some(file) = self.trace {
+            file.finish()?;
         }
+        Ok(self.times)
     }
 }
 
-fn write_error(path: &str, error: &std::io::Error) -> Error {
-    Error::File {
-        path: path.into(),
-        message: format!("cannot be written: {error}"),
+/// One line per request, in the order of submission; empty fields where there was no completion.
+fn write_results(mut file: WholeFile, requests: &[Request], times: &[Times]) -> Result<(), Error> {
+    file.write(b"number,op,lbn,sectors,arrival_ns,acknowledged_ns,response_ns\n")?;
+    let shown = |ns: Option<i64>| ns.map_or(String::new(), |ns| ns.to_string());
+    for (number, (r, t)) in requests.iter().zip(times).enumerate() {
+        let line = format!(
+            "{number},{},{},{},{},{},{}\n",
+            r.op.letter(),
+            r.lbn,
+            r.sectors,
+            t.arrival_ns,
+            shown(t.acknowledged_ns()),
+            shown(t.response_ns()),
+        );
+        file.write(line.as_bytes())?;
+    }
+    file.finish()
+}
+
+/// Response times, sorted.
+struct Responses(Vec<i64>);
+
+impl Responses {
+    fn new(times: &[Times]) -> Self {
+        let mut sorted: Vec<i64> = times.iter().filter_map(Times::response_ns).collect();
+        sorted.sort_unstable();
+        Self(sorted)
+    }
+
+    /// Rounded down; 0 of none.
+    fn mean(&self) -> i64 {
+        let sum: i128 = self.0.iter().map(|&ns| i128::from(ns)).sum();
+        (sum / self.0.len().max(1) as i128) as i64
+    }
+
+    /// The least response time that `percent` of all do not exceed (nearest rank); 0 of none.
+    fn percentile(&self, percent: usize) -> i64 {
+        let rank = (self.0.len() * percent).div_ceil(100);
+        self.0.get(rank.max(1) - 1).copied().unwrap_or(0)
     }
 }
 
-fn read_requests(path: &Path, unit: &str) -> Result<Vec<Request>, Error> {
-    let shown = path.display().to_string();
-    let text = std::fs::read_to_string(path).map_err(|e| Error::File {
-        path: shown.clone(),
-        message: format!("cannot be read: {e}"),
-    })?;
-    let mut requests: Vec<Request> = Vec::new();
-    for (number, line) in text.lines().enumerate() {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        let wrong = |message: &str| Error::File {
-            path: format!("{shown}:{}", number + 1),
-            message: format!("{message}; write: arrival_ns op lbn sectors"),
-        };
-        let fields = match words[..] {
-            [] => continue,
-            [first, ..] if first.starts_with('#') => continue,
-            [arrival, op, lbn, sectors] => [arrival, op, lbn, sectors],
-            [device, op, lbn, sectors, _, arrival, _, _, _, _, _] => {
-                if device != unit {
-                    continue;
-                }
-                [arrival, op, lbn, sectors]
-            }
-            _ => return Err(wrong("neither 4 words nor the 11 of a trace line")),
-        };
-        let number = |text: &str| text.parse::<u64>().map_err(|_| wrong("not a number"));
-        let arrival_ns =
-            i64::try_from(number(fields[0])?).map_err(|_| wrong("arrival out of range"))?;
-        let op = Op::from_letter(fields[1]).ok_or_else(|| wrong("op is not R, W, F or U"))?;
-        let (lbn, sectors) = (number(fields[2])?, number(fields[3])?);
-        requests.push(Request {
-            arrival_ns,
-            op,
-            lbn,
-            sectors,
-        });
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn responses_by_nearest_rank() {
+        let times: Vec<Times> = (1..=20)
+            .rev()
+            .map(|ns| Times {
+                arrival_ns: 5,
+                done_ns: 5 + ns,
+            })
+            .collect();
+        let responses = Responses::new(&times);
+        assert_eq!(responses.mean(), 10);
+        let ranks = [50, 95, 99, 100].map(|p| responses.percentile(p));
+        assert_eq!(ranks, [10, 19, 20, 20]);
+        let none = Responses::new(&[]);
+        assert_eq!((none.mean(), none.percentile(50)), (0, 0));
     }
-    // A trace is in the order of acknowledgement.
-    requests.sort_by_key(|r| r.arrival_ns);
-    Ok(requests)
 }

@@ -8,7 +8,7 @@ use serde_json::json;
 use spindle_disk::catalogue::{Catalogue, DriveModel, Mark};
 use spindle_disk::Error;
 
-use crate::picture;
+use crate::{picture, whole_file};
 
 /// Prints a drive's page, or writes its picture to the file `svg` (`-`: prints it).
 pub fn run(
@@ -22,7 +22,7 @@ pub fn run(
         None => print!("{}", page(&name, &model, as_json)),
         Some(path) if path == Path::new("-") => print!("{}", picture::page(&name, &model)),
         Some(path) => {
-            spindle_disk::write_whole(&path, picture::page(&name, &model).as_bytes())?;
+            whole_file::write(&path, &picture::page(&name, &model))?;
         }
     }
     Ok(())

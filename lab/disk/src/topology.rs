@@ -11,6 +11,9 @@ use crate::error::Error;
 /// Schema name that a topology file must carry.
 pub const SCHEMA: &str = "spindle-topology/1";
 
+/// Longest latency of a null unit: an hour.
+const NULL_LATENCY_NS_MAX: u64 = 3_600_000_000_000;
+
 /// Commands a null unit takes at once when the file does not say.
 const NULL_MAX_TAGS: u32 = 256;
 
@@ -197,7 +200,7 @@ fn unit_spec(
                 );
             }
             UnitKind::Null {
-                latency_ns: latency_ns.min(i64::MAX as u64 / 2000),
+                latency_ns: latency_ns.min(NULL_LATENCY_NS_MAX),
             }
         }
         (Some(drive), None) => {

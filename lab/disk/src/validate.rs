@@ -7,7 +7,9 @@ use std::time::Instant;
 use clap::Args;
 use serde_json::json;
 use spindle_disk::catalogue::Catalogue;
-use spindle_disk::{validation, Error};
+use spindle_disk::{requests, validation, Error};
+
+use crate::whole_file;
 
 /// Arguments of `validate`.
 #[derive(Args)]
@@ -37,7 +39,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Error> {
         path: path.clone(),
         message: format!("cannot be read: {e}"),
     })?;
-    let requests = validation::measured(&path, &text)?;
+    let requests = requests::measured(&path, &text)?;
     let mut lab = validation::bare_lab(model);
     let clock = Instant::now();
     let times = validation::replay(&mut lab, &requests)?;
@@ -64,7 +66,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Error> {
                 request.service_ns
             );
         }
-        spindle_disk::write_whole(path, rows.as_bytes())?;
+        whole_file::write(path, &rows)?;
     }
     if arguments.json {
         println!("{page}");

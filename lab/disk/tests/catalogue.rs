@@ -111,7 +111,7 @@ fn topology_messages() {
     let cases = [
         (
             ("deskstar-75gxp", "deskstar"),
-            "there are: deskstar-75gxp, ultrastar-36zx",
+            "there are: deskstar-75gxp, hp-97548",
         ),
         (
             ("deskstar-75gxp", "ultrastar-36zx"),

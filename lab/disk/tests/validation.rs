@@ -8,7 +8,7 @@
 use std::path::{Path, PathBuf};
 
 use spindle_disk::catalogue::DriveModel;
-use spindle_disk::{disksim, validation};
+use spindle_disk::{disksim, requests, validation};
 
 /// Drive, its rms demerit in DiskSim 4.0 (our bound) and what the model reached, in ms. The third
 /// is a second, tighter bound: a change that loses a twentieth of it must say why.
@@ -50,7 +50,7 @@ fn demerit_is_no_worse_than_disksims() {
     for (drive, disksim_ms, reached_ms) in DRIVES {
         let path = folder.join(format!("{drive}.trace"));
         let text = std::fs::read_to_string(&path).unwrap();
-        let requests = validation::measured(drive, &text).unwrap();
+        let requests = requests::measured(drive, &text).unwrap();
         let mut lab = validation::bare_lab(import(&folder, drive));
         let times = validation::replay(&mut lab, &requests).unwrap();
         let measured: Vec<_> = requests.iter().map(|r| r.service_ns).collect();
@@ -89,28 +89,4 @@ fn demerit_by_hand() {
     assert!((report.rms_demerit_ms - 8.5_f64.sqrt()).abs() < 1e-9);
     assert!((report.mean_error_ms + 2.5).abs() < 1e-9);
     assert!((report.rms_demerit_relative - 8.5_f64.sqrt() / 4.5).abs() < 1e-9);
-}
-
-#[test]
-fn measured_trace_lines() {
-    let good = validation::measured("t", "R Hit 10 4 663.00000 45422.1239\n\nW Miss 0 1 5 0\n");
-    let good = good.unwrap();
-    assert_eq!(
-        (good[0].service_ns, good[0].think_ns),
-        (663_000, 45_422_123)
-    );
-    assert_eq!(
-        (good[1].lbn, good[1].sectors, good[1].service_ns),
-        (0, 1, 5000)
-    );
-    for (text, message) in [
-        ("R Hit 1 2 3", "t:1: not 6 words"),
-        ("R Hit 1 2 3 4\nX Hit 1 2 3 4", "t:2: neither R nor W"),
-        ("R Hit -1 2 3 4", "t:1: LBN"),
-        ("R Hit 1 2 3e9 4", "t:1: a time"),
-        ("", "t: holds no request"),
-    ] {
-        let error = validation::measured("t", text).unwrap_err().to_string();
-        assert!(error.starts_with(message), "{error}");
-    }
 }
