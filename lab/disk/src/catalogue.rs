@@ -260,6 +260,10 @@ pub struct DriveModel {
     pub seek_read: SeekTable,
     /// Seek times of writes.
     pub seek_write: SeekTable,
+    /// Time to take up an access on the same track or cylinder that does not continue where the
+    /// head is, in ns. Not in data sheets; unless the file has it, half a single-cylinder seek and
+    /// never more than the track skew (docs/validity.md: what six measured drives show).
+    pub resettle_ns: u64,
 }
 
 /// A bus file.
@@ -619,6 +623,7 @@ impl DriveModel {
             .max(file.write_settle_ns.value.unsigned_abs())
             .max(value_or(&file.overhead_data_ready_ns, 0))
             .max(value_or(&file.sector_transfer_ns, 0))
+            .max(value_or(&file.resettle_ns, 0))
             .max(
                 value_or(&file.overhead_completion_ns, [0, 0])
                     .into_iter()
@@ -632,11 +637,25 @@ impl DriveModel {
                 "over 1 s".into(),
             );
         }
+        let outer = &geometry.zones[0].spec;
+        let skew_ns = i64::from(outer.track_skew_milli) * (revolution_ps / 1000)
+            / i64::from(outer.sectors_per_track)
+            / 1000;
+        let one_ns = if file.cylinders.value > 1 {
+            seek_read.ns(1)
+        } else {
+            0
+        };
+        let resettle_ns = value_or(
+            &file.resettle_ns,
+            u64::from(one_ns / 2).min(skew_ns.unsigned_abs()),
+        );
         Ok(Self {
             file,
             geometry,
             seek_read,
             seek_write,
+            resettle_ns,
         })
     }
 }

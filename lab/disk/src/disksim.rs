@@ -389,7 +389,6 @@ struct Writer {
     toml: String,
     notes: Vec<String>,
     cylinders: u32,
-    track_skew_ns: i64,
 }
 
 impl Writer {
@@ -403,7 +402,6 @@ impl Writer {
             toml: toml.into(),
             notes: Vec::new(),
             cylinders: 0,
-            track_skew_ns: 0,
         }
     }
 
@@ -546,9 +544,6 @@ impl Writer {
         let last = zones.iter().filter_map(|z| z.last_cylinder).max();
         let cylinders = cylinders.max(last.map_or(0, |c| c.saturating_add(1)));
         self.cylinders = cylinders;
-        let outer = &zones[0];
-        let skew = u64::from(outer.track_skew_milli) * revolution_ns;
-        self.track_skew_ns = (skew / u64::from(outer.sectors_per_track.max(1)) / 1000) as i64;
         let shape = Layout {
             sparing,
             spare_range_cylinders: range,
@@ -699,12 +694,6 @@ impl Writer {
             mechanics.unsigned_ns("Head switch time")?,
             "measured",
             "",
-        );
-        self.put(
-            "resettle_ns",
-            (reads[0].1 / 2).min(self.track_skew_ns).max(0),
-            "assumed",
-            "not in the file; half the single-cylinder seek, and never more than the track skew",
         );
         self.put(
             "write_settle_ns",

@@ -85,7 +85,7 @@ impl Mechanics {
         Self {
             // A fitted settle time may be negative, a switch may not.
             head_switch_ps: [switch_ps, (switch_ps + settle_ps).max(0)],
-            resettle_ps: crate::catalogue::value_or(&model.file.resettle_ns, 0) as i64 * 1000,
+            resettle_ps: model.resettle_ns as i64 * 1000,
             model,
             phase_ps: 0,
         }

@@ -211,8 +211,7 @@ fn show_says_what_it_cannot_read_or_write() {
     let path = temporary("no-such-folder/drive.svg");
     let err = message(&["deskstar-75gxp", "--svg", &path]);
     assert!(
-        err.contains(&format!("{path}: cannot be written"))
-            && err.contains("name a file in a folder that exists"),
+        err.contains(&format!("{path}: cannot be made")) && err.contains("its folder must exist"),
         "{err}"
     );
 }

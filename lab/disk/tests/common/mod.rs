@@ -39,6 +39,7 @@ seek_read_mean_ns = 1615000
 seek_write_mean_ns = 1615000
 head_switch_ns = 1000000
 write_settle_ns = 0
+resettle_ns = 0
 read_segments = 2
 write_segments = 2
 segment_sectors = 64
