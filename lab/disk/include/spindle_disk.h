@@ -10,7 +10,7 @@
 /*
  Version of this interface; compare with `spindle_abi_version()`.
  */
-#define SPINDLE_ABI_VERSION 1
+#define SPINDLE_ABI_VERSION 2
 
 /*
  Time of an event that never comes.
@@ -64,6 +64,32 @@ struct SpindleCompletion {
    Virtual time of the acknowledgement, ns.
    */
   int64_t acknowledged_ns;
+  /*
+   How many completions of the lab came before it.
+   */
+  uint64_t ordinal;
+};
+
+/*
+ A part of an acknowledged write that a power cut took.
+ */
+struct SpindleLost {
+  /*
+   Number of the write's completion.
+   */
+  uint64_t ordinal;
+  /*
+   First lost sector.
+   */
+  uint64_t lbn;
+  /*
+   Lost sectors.
+   */
+  uint64_t sectors;
+  /*
+   Unit number.
+   */
+  uint32_t unit;
 };
 
 #ifdef __cplusplus
@@ -192,6 +218,33 @@ void spindle_advance(struct SpindleLab *lab, int64_t now_ns);
  Pointers must be valid.
  */
 int32_t spindle_completion(struct SpindleLab *lab, struct SpindleCompletion *out);
+
+/*
+ Number of the oldest completion whose data is not all on the medium; writes completed before it
+ are safe from a power cut. `UINT64_MAX`: all are.
+
+ # Safety
+ `lab` must be valid.
+ */
+uint64_t spindle_oldest_volatile(const struct SpindleLab *lab);
+
+/*
+ Cuts the power of all drives at `now_ns`: nothing completes any more, and what was acknowledged
+ from a buffer but is not on the medium is lost (`spindle_lost`). Take the completions up to
+ `now_ns` before. Returns 0, or -1 and a message.
+
+ # Safety
+ Pointers must be valid; `err` has `err_len` bytes (or is NULL).
+ */
+int32_t spindle_power_cut(struct SpindleLab *lab, int64_t now_ns, char *err, uintptr_t err_len);
+
+/*
+ Takes the next lost part, newest write first: 1 and `out` is filled, or 0 when there is none.
+
+ # Safety
+ Pointers must be valid.
+ */
+int32_t spindle_lost(struct SpindleLab *lab, struct SpindleLost *out);
 
 /*
  1: no command is outstanding and all data is on the medium; 0 otherwise.

@@ -13,7 +13,7 @@ use crate::catalogue::{
     value_or, BusKind, DriveModel, QueueAlgorithm, ReadAheadAbort, ReadAheadStop,
 };
 use crate::geometry::SECTOR_BYTES;
-use crate::lab::{to_ns, Event, Op, Shared};
+use crate::lab::{to_ns, Event, Lost, Op, Shared};
 use crate::mechanics::{From, Head, Mechanics, Span, Target};
 use crate::trace::{Hit, Key, Line, Medium};
 
@@ -87,8 +87,9 @@ struct OpenWrite {
     left: u64,
     /// Write-through: the command to acknowledge once all is on the medium.
     through: Option<u32>,
-    /// Write-back: the trace line that waits for the medium, once acknowledged.
-    line: Option<Key>,
+    /// Write-back: the trace line that waits for the medium, and the number of the completion,
+    /// once acknowledged.
+    line: Option<(Key, u64)>,
 }
 
 /// A write segment: one extent, of which the pieces are not on the medium yet.
@@ -222,6 +223,8 @@ pub(crate) struct Drive {
 
     head: Head,
     job: Option<Job>,
+    /// The head as it began to write, and where the write ends.
+    writing: Option<(Head, u64)>,
     ahead: Option<Ahead>,
     /// The segment whose read-ahead ended under a head that has not moved since.
     paused: Option<usize>,
@@ -262,6 +265,7 @@ impl Drive {
             use_clock: 0,
             head,
             job: None,
+            writing: None,
             ahead: None,
             paused: None,
             mechanics,
@@ -912,9 +916,10 @@ impl Drive {
         if open.is_some() {
             self.command_mut(slot).medium = Medium::Pending;
         }
+        let ordinal = shared.next_ordinal();
         let key = self.complete(slot, shared);
         if let Some(open) = open {
-            self.open_writes[open].line = Some(key);
+            self.open_writes[open].line = Some((key, ordinal));
         }
     }
 
@@ -967,7 +972,7 @@ impl Drive {
         if let Some(slot) = done.through {
             self.command_mut(slot).medium = Medium::At(ns);
             self.finish_later(slot, shared);
-        } else if let Some(line) = done.line {
+        } else if let Some((line, _)) = done.line {
             shared.trace.on_medium(line, ns);
         } else {
             // Its status is still being prepared.
@@ -986,6 +991,50 @@ impl Drive {
         segment.overwrites = left;
         for piece in done {
             self.piece_on_medium(&piece, shared);
+        }
+    }
+
+    // Power.
+
+    /// The number of the oldest acknowledged write that is not all on the medium.
+    pub fn oldest_volatile(&self) -> Option<u64> {
+        let open = self.open_writes.iter();
+        open.filter_map(|w| w.line.map(|(_, ordinal)| ordinal))
+            .min()
+    }
+
+    /// What a power cut takes: of every acknowledged write the sectors that are not on the medium.
+    /// The drive is dead afterwards.
+    pub fn cut_power(&mut self, now_ps: i64, lost: &mut Vec<Lost>) {
+        // Sectors of the piece under the head that have passed are written.
+        let written = match (self.job, &self.writing) {
+            (Some(Job::Write { .. }), Some((start, end))) => {
+                let mut head = *start;
+                self.mechanics.pass_until(&mut head, now_ps, *end);
+                start.lbn..head.lbn
+            }
+            _ => 0..0,
+        };
+        let unit = self.unit;
+        for segment in &self.write_segments {
+            for piece in segment.pieces.iter().chain(&segment.overwrites) {
+                let open = self.open_writes.iter().find(|w| w.serial == piece.serial);
+                let Some((_, ordinal)) = open.and_then(|w| w.line) else {
+                    continue;
+                };
+                let mut part = |lbn: u64, end: u64| {
+                    if lbn < end {
+                        lost.push(Lost {
+                            ordinal,
+                            unit,
+                            lbn,
+                            sectors: end - lbn,
+                        });
+                    }
+                };
+                part(piece.lbn, piece.end.min(written.start.max(piece.lbn)));
+                part(piece.lbn.max(written.end), piece.end);
+            }
         }
     }
 
@@ -1262,6 +1311,17 @@ impl Drive {
         };
         let mut head = self.head;
         let passed = self.mechanics.access(&mut head, shared.now_ps, span, true);
+        // In free order what has passed is not known by sector: nothing is safe until all is.
+        self.writing = (!any_order).then(|| {
+            let track = self.model().geometry.track(lbn);
+            let begins = Head {
+                lbn,
+                at_ps: passed.first_ps,
+                track,
+                settled_ps: passed.first_ps,
+            };
+            (begins, end)
+        });
         self.head = head;
         shared.schedule(passed.done_ps, Event::ArmDone { unit: self.unit });
         self.job = Some(Job::Write { segment: number });

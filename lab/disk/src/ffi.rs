@@ -11,11 +11,11 @@ use std::path::Path;
 use std::ptr;
 
 use crate::error::Error;
-use crate::lab::{Lab, Op};
+use crate::lab::{Lab, Lost, Op};
 use crate::topology::Topology;
 
 /// Version of this interface; compare with `spindle_abi_version()`.
-pub const SPINDLE_ABI_VERSION: u32 = 1;
+pub const SPINDLE_ABI_VERSION: u32 = 2;
 
 /// Time of an event that never comes.
 pub const SPINDLE_NEVER: i64 = i64::MAX;
@@ -47,11 +47,28 @@ pub struct SpindleCompletion {
     pub status: i32,
     /// Virtual time of the acknowledgement, ns.
     pub acknowledged_ns: i64,
+    /// How many completions of the lab came before it.
+    pub ordinal: u64,
+}
+
+/// A part of an acknowledged write that a power cut took.
+#[repr(C)]
+pub struct SpindleLost {
+    /// Number of the write's completion.
+    pub ordinal: u64,
+    /// First lost sector.
+    pub lbn: u64,
+    /// Lost sectors.
+    pub sectors: u64,
+    /// Unit number.
+    pub unit: u32,
 }
 
 /// One lab: the units and buses of one topology file.
 pub struct SpindleLab {
     lab: Lab,
+    /// What a power cut took and the caller has not asked for yet, oldest first.
+    lost: Vec<Lost>,
 }
 
 fn guard<T>(what: &str, call: impl FnOnce() -> T) -> T {
@@ -115,6 +132,7 @@ pub unsafe extern "C" fn spindle_lab_open(
             Ok(topology) => {
                 let boxed = Box::new(SpindleLab {
                     lab: Lab::new(topology),
+                    lost: Vec::new(),
                 });
                 // SAFETY: `lab` is valid for a pointer.
                 unsafe { *lab = Box::into_raw(boxed) };
@@ -321,9 +339,75 @@ pub unsafe extern "C" fn spindle_completion(
             unit: done.unit,
             status: done.status,
             acknowledged_ns: done.acknowledged_ns,
+            ordinal: done.ordinal,
         };
         // SAFETY: the caller's variable.
         unsafe { ptr::write(out, completion) };
+        1
+    })
+}
+
+/// Number of the oldest completion whose data is not all on the medium; writes completed before it
+/// are safe from a power cut. `UINT64_MAX`: all are.
+///
+/// # Safety
+/// `lab` must be valid.
+#[no_mangle]
+pub unsafe extern "C" fn spindle_oldest_volatile(lab: *const SpindleLab) -> u64 {
+    // SAFETY: the caller's lab.
+    guard("spindle_oldest_volatile", || unsafe {
+        (*lab).lab.oldest_volatile().unwrap_or(u64::MAX)
+    })
+}
+
+/// Cuts the power of all drives at `now_ns`: nothing completes any more, and what was acknowledged
+/// from a buffer but is not on the medium is lost (`spindle_lost`). Take the completions up to
+/// `now_ns` before. Returns 0, or -1 and a message.
+///
+/// # Safety
+/// Pointers must be valid; `err` has `err_len` bytes (or is NULL).
+#[no_mangle]
+pub unsafe extern "C" fn spindle_power_cut(
+    lab: *mut SpindleLab,
+    now_ns: i64,
+    err: *mut c_char,
+    err_len: usize,
+) -> i32 {
+    guard("spindle_power_cut", || {
+        // SAFETY: the caller's lab.
+        let lab = unsafe { &mut *lab };
+        match lab.lab.cut_power(now_ns) {
+            Ok(mut lost) => {
+                lost.reverse();
+                lab.lost = lost;
+                0
+            }
+            // SAFETY: the caller's buffer.
+            Err(error) => unsafe { fail(&error, err, err_len) },
+        }
+    })
+}
+
+/// Takes the next lost part, newest write first: 1 and `out` is filled, or 0 when there is none.
+///
+/// # Safety
+/// Pointers must be valid.
+#[no_mangle]
+pub unsafe extern "C" fn spindle_lost(lab: *mut SpindleLab, out: *mut SpindleLost) -> i32 {
+    guard("spindle_lost", || {
+        // SAFETY: the caller's lab.
+        let lab = unsafe { &mut *lab };
+        let Some(lost) = lab.lost.pop() else {
+            return 0;
+        };
+        let part = SpindleLost {
+            ordinal: lost.ordinal,
+            lbn: lost.lbn,
+            sectors: lost.sectors,
+            unit: lost.unit,
+        };
+        // SAFETY: the caller's variable.
+        unsafe { ptr::write(out, part) };
         1
     })
 }
@@ -429,6 +513,7 @@ mod tests {
                     unit: 9,
                     status: 9,
                     acknowledged_ns: 0,
+                    ordinal: 9,
                 };
                 while spindle_completion(lab, &mut one) == 1 {
                     done.push((one.cookie, one.unit, one.status, one.acknowledged_ns));
@@ -437,6 +522,7 @@ mod tests {
             assert_eq!(done[0], (8, 1, 0, delay + 20_000));
             assert_eq!((done[1].0, done[1].1, done[1].2), (7, 0, 0));
             assert_eq!(spindle_lab_idle(lab), 1);
+            assert_eq!(spindle_oldest_volatile(lab), u64::MAX);
             let mut buf = [0 as c_char; 1024];
             let len = spindle_trace_read(lab, buf.as_mut_ptr(), buf.len());
             let text: Vec<u8> = buf[..len].iter().map(|&c| c as u8).collect();
@@ -446,6 +532,26 @@ mod tests {
                 text.lines().nth(2).unwrap().starts_with("disk0 R 0 8 0 "),
                 "{text}"
             );
+            // A cached write that the power cut overtakes: number 2, all of it.
+            let now = 1_000_000_000;
+            assert_eq!(spindle_submit(lab, now, unit, 1, 80, 8, 9, e, n), 0);
+            let mut one = std::mem::zeroed::<SpindleCompletion>();
+            while spindle_completion(lab, &mut one) == 0 {
+                spindle_advance(lab, spindle_next_event_ns(lab));
+            }
+            assert_eq!(
+                (one.cookie, one.ordinal, spindle_oldest_volatile(lab)),
+                (9, 2, 2)
+            );
+            assert_eq!(spindle_power_cut(lab, one.acknowledged_ns, e, n), 0);
+            let mut lost = std::mem::zeroed::<SpindleLost>();
+            assert_eq!(spindle_lost(lab, &mut lost), 1);
+            assert_eq!(
+                (lost.ordinal, lost.lbn, lost.sectors, lost.unit),
+                (2, 80, 8, 0)
+            );
+            assert_eq!(spindle_lost(lab, &mut lost), 0);
+            assert_eq!(spindle_submit(lab, 2 * now, unit, 0, 0, 8, 9, e, n), -1);
             spindle_lab_close(lab);
         }
     }

@@ -68,6 +68,21 @@ pub struct Completion {
     pub status: i32,
     /// When it was acknowledged.
     pub acknowledged_ns: i64,
+    /// How many completions of the lab came before it.
+    pub ordinal: u64,
+}
+
+/// A part of an acknowledged write that a power cut took.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Lost {
+    /// Number of the write's completion.
+    pub ordinal: u64,
+    /// Unit number.
+    pub unit: u32,
+    /// First lost sector.
+    pub lbn: u64,
+    /// Lost sectors.
+    pub sectors: u64,
 }
 
 /// What happens next somewhere.
@@ -117,6 +132,7 @@ pub(crate) struct Shared {
     host_free_ps: i64,
     completions: VecDeque<Completion>,
     outstanding: usize,
+    completed: u64,
 }
 
 /// Rounds up to a whole ns: an event has happened when the outside sees it.
@@ -173,6 +189,11 @@ impl Shared {
         self.buses[bus].seize(unit)
     }
 
+    /// The number that the next completion gets.
+    pub fn next_ordinal(&self) -> u64 {
+        self.completed
+    }
+
     pub fn complete(&mut self, unit: u32, cookie: u64) -> i64 {
         let acknowledged_ns = to_ns(self.now_ps);
         self.completions.push_back(Completion {
@@ -180,7 +201,9 @@ impl Shared {
             unit,
             status: 0,
             acknowledged_ns,
+            ordinal: self.completed,
         });
+        self.completed += 1;
         self.outstanding -= 1;
         acknowledged_ns
     }
@@ -200,6 +223,8 @@ pub struct Lab {
     tags: Vec<u32>,
     shared: Shared,
     submitted: bool,
+    /// After a power cut.
+    dead: bool,
 }
 
 impl Lab {
@@ -235,6 +260,7 @@ impl Lab {
             host_free_ps: 0,
             completions: VecDeque::new(),
             outstanding: 0,
+            completed: 0,
         };
         Self {
             units,
@@ -242,6 +268,7 @@ impl Lab {
             tags,
             shared,
             submitted: false,
+            dead: false,
         }
     }
 
@@ -372,6 +399,9 @@ impl Lab {
     ) -> Result<(), Error> {
         let name = self.name(unit)?;
         self.check_time(name, now_ns)?;
+        if self.dead {
+            return Err(Error::Call(format!("unit \"{name}\": the power is off")));
+        }
         if let Unit::Drive(drive) = &self.units[unit as usize] {
             let fits = lbn
                 .checked_add(sectors)
@@ -458,6 +488,47 @@ impl Lab {
         }
     }
 
+    /// Cuts the power of all drives at `now_ns` and returns what that takes of acknowledged writes,
+    /// newest first: data in a volatile buffer that has not reached the medium. What a flush or a
+    /// write with FUA covered is never among it. Commands that are outstanding never complete; of
+    /// their writes, nothing counts as written. Nothing can be submitted afterwards.
+    ///
+    /// # Errors
+    /// A time before one already seen.
+    pub fn cut_power(&mut self, now_ns: i64) -> Result<Vec<Lost>, Error> {
+        self.check_time("power cut", now_ns)?;
+        self.advance(now_ns);
+        let mut lost = Vec::new();
+        for unit in &mut self.units {
+            if let Unit::Drive(drive) = unit {
+                drive.cut_power(self.shared.now_ps, &mut lost);
+            }
+        }
+        lost.sort_unstable_by(|a, b| b.cmp(a));
+        self.dead = true;
+        self.shared.events.clear();
+        self.shared.outstanding = 0;
+        self.shared.trace.settle_all();
+        let mut writes: Vec<u64> = lost.iter().map(|l| l.ordinal).collect();
+        writes.dedup();
+        self.shared.trace.comment(&format!(
+            "# power cut now_ns {now_ns} lost_writes {} lost_sectors {}",
+            writes.len(),
+            lost.iter().map(|l| l.sectors).sum::<u64>()
+        ));
+        Ok(lost)
+    }
+
+    /// Number of the oldest completed write of which something is not on the medium; what was
+    /// completed before it is safe from a power cut.
+    pub fn oldest_volatile(&self) -> Option<u64> {
+        let drives = self.units.iter().filter_map(|u| match u {
+            Unit::Drive(drive) => drive.oldest_volatile(),
+            Unit::Null { .. } => None,
+        });
+        drives.min()
+    }
+
     /// Takes the next completion, in order of acknowledgement.
     pub fn completion(&mut self) -> Option<Completion> {
         self.shared.completions.pop_front()
@@ -465,11 +536,12 @@ impl Lab {
 
     /// Whether no command is outstanding and all written data is on the medium.
     pub fn idle(&self) -> bool {
-        self.shared.outstanding == 0
-            && self.units.iter().all(|u| match u {
-                Unit::Drive(drive) => drive.clean(),
-                Unit::Null { .. } => true,
-            })
+        self.dead
+            || self.shared.outstanding == 0
+                && self.units.iter().all(|u| match u {
+                    Unit::Drive(drive) => drive.clean(),
+                    Unit::Null { .. } => true,
+                })
     }
 
     /// Copies whole lines of the trace into `buf`; returns the bytes, 0 when none is left. A

@@ -137,6 +137,13 @@ impl Trace {
         }
     }
 
+    /// Writes out all lines; cached writes that never reached the medium have `-` for its time.
+    pub fn settle_all(&mut self) {
+        while let Some((key, line)) = self.waiting.pop_first() {
+            self.format(key, line);
+        }
+    }
+
     /// Copies whole lines into `buf` and returns the number of bytes; 0 when none is left (or
     /// the next does not fit).
     pub fn read(&mut self, buf: &mut [u8]) -> usize {

@@ -32,11 +32,13 @@
 #include "sysemu/runstate.h"
 #include "spindle_disk.h"
 
-QEMU_BUILD_BUG_ON(SPINDLE_ABI_VERSION != 1);
+QEMU_BUILD_BUG_ON(SPINDLE_ABI_VERSION != 2);
 
 /* sysexits.h values; the cell runner tells them apart. */
 #define SPINDLE_EXIT_TIME_LIMIT 70
 #define SPINDLE_EXIT_HOST_IO    74
+/* Not one of them: the power cut that was asked for. */
+#define SPINDLE_EXIT_POWER_CUT  80
 
 #define SPINDLE_MESSAGE_MAX 512
 #define SPINDLE_LABEL_MAX   384
@@ -44,8 +46,21 @@ QEMU_BUILD_BUG_ON(SPINDLE_ABI_VERSION != 1);
 typedef struct SpindleRequest {
     Coroutine *co;
     int32_t status;
+    uint64_t ordinal;
     bool done;
 } SpindleRequest;
+
+/* What a write that is only in a drive's buffer has overwritten in the file. */
+typedef struct SpindleUndo {
+    QSIMPLEQ_ENTRY(SpindleUndo) next;
+    uint64_t ordinal;
+    uint32_t unit;
+    int fd;
+    const char *filename;
+    int64_t offset;
+    int64_t bytes;
+    uint8_t data[];
+} SpindleUndo;
 
 /* The lab of this process: opened by the first node, closed with the last. */
 static struct {
@@ -59,6 +74,8 @@ static struct {
     QemuCoSleep start_delay;
     VMChangeStateEntry *state_change;
     int64_t not_before_ns;      /* where spindle_finish() left the model */
+    QEMUTimer *power_cut;
+    QSIMPLEQ_HEAD(, SpindleUndo) undo;  /* oldest first */
 } spindle;
 
 typedef struct BDRVSpindleState {
@@ -107,6 +124,11 @@ static QemuOptsList runtime_opts = {
             .name = "time-limit-s",
             .type = QEMU_OPT_NUMBER,
             .help = "exit after this many virtual seconds (0: never)",
+        }, {
+            .name = "power-cut-ns",
+            .type = QEMU_OPT_NUMBER,
+            .help = "cut the power of all drives at this virtual time: what "
+                    "only their buffers hold is lost from the files (0: never)",
         },
         { /* end of list */ }
     },
@@ -170,6 +192,7 @@ static void spindle_run_until(int64_t now_ns)
         SpindleRequest *req = (SpindleRequest *)(uintptr_t)done.cookie;
 
         req->status = done.status;
+        req->ordinal = done.ordinal;
         req->done = true;
         /* May submit at once: the model is between events here. */
         aio_co_wake(req->co);
@@ -225,6 +248,85 @@ static void spindle_time_limit_cb(void *opaque)
     exit(SPINDLE_EXIT_TIME_LIMIT);
 }
 
+/* Keep what a write is about to overwrite until the write is on the medium. */
+static void spindle_remember(BDRVSpindleState *s, uint64_t ordinal,
+                             int64_t offset, int64_t bytes)
+{
+    uint64_t oldest = spindle_oldest_volatile(spindle.lab);
+    SpindleUndo *undo;
+    ssize_t n;
+
+    while ((undo = QSIMPLEQ_FIRST(&spindle.undo)) && undo->ordinal < oldest) {
+        QSIMPLEQ_REMOVE_HEAD(&spindle.undo, next);
+        g_free(undo);
+    }
+    undo = g_malloc(sizeof(*undo) + bytes);
+    undo->ordinal = ordinal;
+    undo->unit = s->unit;
+    undo->fd = s->fd;
+    undo->filename = s->filename;
+    undo->offset = offset;
+    undo->bytes = bytes;
+    TFR(n = pread(s->fd, undo->data, bytes, offset));
+    if (n != bytes) {
+        spindle_host_failure("read", s->filename, n < 0 ? errno : EIO);
+    }
+    QSIMPLEQ_INSERT_TAIL(&spindle.undo, undo, next);
+}
+
+static void spindle_restore(const struct SpindleLost *lost)
+{
+    int64_t offset = lost->lbn * BDRV_SECTOR_SIZE;
+    int64_t bytes = lost->sectors * BDRV_SECTOR_SIZE;
+    SpindleUndo *undo;
+    ssize_t n;
+
+    QSIMPLEQ_FOREACH(undo, &spindle.undo, next) {
+        if (undo->ordinal == lost->ordinal) {
+            break;
+        }
+    }
+    if (!undo || undo->unit != lost->unit || offset < undo->offset ||
+        offset + bytes > undo->offset + undo->bytes) {
+        error_report("spindle: power cut: write %" PRIu64 " is lost, but what "
+                     "it overwrote is not known; this is a fault in the driver",
+                     lost->ordinal);
+        abort();
+    }
+    TFR(n = pwrite(undo->fd, undo->data + (offset - undo->offset), bytes,
+                   offset));
+    if (n != bytes) {
+        spindle_host_failure("write", undo->filename, n < 0 ? errno : ENOSPC);
+    }
+}
+
+static void spindle_power_cut_cb(void *opaque)
+{
+    char msg[SPINDLE_MESSAGE_MAX];
+    struct SpindleLost lost;
+    uint64_t writes = 0, sectors = 0, last = UINT64_MAX;
+    int64_t now_ns = spindle_now();
+
+    spindle_run_until(now_ns);
+    if (spindle_power_cut(spindle.lab, now_ns, msg, sizeof(msg)) < 0) {
+        error_report("spindle: power cut: %s", msg);
+        abort();
+    }
+    /* Newest first: what an older write overwrote comes back last. */
+    while (spindle_lost(spindle.lab, &lost)) {
+        spindle_restore(&lost);
+        writes += lost.ordinal != last;
+        last = lost.ordinal;
+        sectors += lost.sectors;
+    }
+    spindle_flush_trace();
+    error_report("spindle: power cut at %" PRId64 " virtual ns as asked "
+                 "(power-cut-ns): %" PRIu64 " acknowledged writes lost %" PRIu64
+                 " sectors; the data files are as on the media", now_ns,
+                 writes, sectors);
+    exit(SPINDLE_EXIT_POWER_CUT);
+}
+
 /* Wait, in virtual time, until the model acknowledges the request. */
 static int coroutine_fn spindle_co_request(BDRVSpindleState *s, uint32_t op,
                                            int64_t offset, int64_t bytes)
@@ -249,6 +351,9 @@ static int coroutine_fn spindle_co_request(BDRVSpindleState *s, uint32_t op,
     spindle_rearm();
     while (!req.done) {
         qemu_coroutine_yield();
+    }
+    if (spindle.power_cut && op == SPINDLE_WRITE && !req.status) {
+        spindle_remember(s, req.ordinal, offset, bytes);
     }
     return req.status ? -EIO : 0;
 }
@@ -379,6 +484,7 @@ static bool spindle_lab_get(const char *topology, Error **errp)
     spindle.topology = g_strdup(topology);
     spindle.timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, spindle_timer_cb, NULL);
     qemu_co_queue_init(&spindle.idle_waiters);
+    QSIMPLEQ_INIT(&spindle.undo);
     spindle.state_change =
         qemu_add_vm_change_state_handler(spindle_state_change, NULL);
     spindle.nodes = 1;
@@ -387,8 +493,17 @@ static bool spindle_lab_get(const char *topology, Error **errp)
 
 static void spindle_lab_put(void)
 {
+    SpindleUndo *undo;
+
     if (--spindle.nodes) {
         return;
+    }
+    while ((undo = QSIMPLEQ_FIRST(&spindle.undo))) {
+        QSIMPLEQ_REMOVE_HEAD(&spindle.undo, next);
+        g_free(undo);
+    }
+    if (spindle.power_cut) {
+        timer_free(spindle.power_cut);
     }
     spindle_flush_trace();
     qemu_del_vm_change_state_handler(spindle.state_change);
@@ -463,6 +578,7 @@ static int spindle_file_open(BlockDriverState *bs, QDict *options, int flags,
     QemuOpts *opts = qemu_opts_create(&runtime_opts, NULL, 0, &error_abort);
     const char *topology, *unit, *value;
     char msg[SPINDLE_MESSAGE_MAX];
+    uint64_t power_cut_ns;
     int32_t number;
     int ret = -EINVAL;
 
@@ -519,6 +635,19 @@ static int spindle_file_open(BlockDriverState *bs, QDict *options, int flags,
         s->time_limit = timer_new_ns(QEMU_CLOCK_VIRTUAL,
                                      spindle_time_limit_cb, s);
         timer_mod_ns(s->time_limit, s->time_limit_s * NANOSECONDS_PER_SECOND);
+    }
+    power_cut_ns = qemu_opt_get_number(opts, "power-cut-ns", 0);
+    if (power_cut_ns > INT64_MAX || (power_cut_ns && spindle.power_cut)) {
+        error_setg(errp, "power-cut-ns=%" PRIu64 " %s", power_cut_ns,
+                   spindle.power_cut ? "is the second; one node sets it for "
+                                       "the whole lab"
+                                     : "is too large");
+        goto put;
+    }
+    if (power_cut_ns) {
+        spindle.power_cut = timer_new_ns(QEMU_CLOCK_VIRTUAL,
+                                         spindle_power_cut_cb, NULL);
+        timer_mod_ns(spindle.power_cut, power_cut_ns);
     }
     bs->supported_write_flags = BDRV_REQ_FUA;
     ret = 0;
