@@ -13,7 +13,7 @@ use crate::catalogue::{
     value_or, BusKind, DriveModel, QueueAlgorithm, ReadAheadAbort, ReadAheadStop,
 };
 use crate::geometry::SECTOR_BYTES;
-use crate::lab::{to_ns, Event, Lost, Op, Shared};
+use crate::lab::{to_ns, Event, Lost, Op, Shared, Tag};
 use crate::mechanics::{From, Head, Mechanics, Span, Target};
 use crate::trace::{Hit, Key, Line, Medium};
 
@@ -52,6 +52,7 @@ struct Waiting {
     lbn: u64,
     sectors: u64,
     cookie: u64,
+    tag: Tag,
 }
 
 /// A read segment: one extent of sectors, `start..end`.
@@ -209,6 +210,10 @@ pub(crate) struct Drive {
     serial: u64,
     decode: VecDeque<u32>,
     wrote_last: bool,
+    /// Serial numbers of commands with ordered tags that are not complete.
+    ordered: VecDeque<u64>,
+    /// Decoded commands that an ordered tag holds back, in the order of arrival.
+    held: VecDeque<u32>,
 
     reads: Vec<u32>,
     writes: Vec<u32>,
@@ -254,6 +259,8 @@ impl Drive {
             serial: 0,
             decode: VecDeque::new(),
             wrote_last: false,
+            ordered: VecDeque::new(),
+            held: VecDeque::new(),
             reads: Vec::new(),
             writes: Vec::new(),
             flushes: Vec::new(),
@@ -316,12 +323,21 @@ impl Drive {
 
     // Commands: from the host to the decoder.
 
-    pub fn submit(&mut self, op: Op, lbn: u64, sectors: u64, cookie: u64, shared: &mut Shared) {
+    pub fn submit(
+        &mut self,
+        op: Op,
+        lbn: u64,
+        sectors: u64,
+        cookie: u64,
+        tag: Tag,
+        shared: &mut Shared,
+    ) {
         let waiting = Waiting {
             op,
             lbn,
             sectors,
             cookie,
+            tag,
         };
         if (self.outstanding as usize) < self.commands.len() {
             self.arrive(waiting, shared);
@@ -356,6 +372,9 @@ impl Drive {
             next: new.lbn,
             moving: VecDeque::new(),
         });
+        if new.tag == Tag::Ordered {
+            self.ordered.push_back(self.serial);
+        }
         self.serial += 1;
         self.ask_bus(slot as u32, Phase::Command, shared);
     }
@@ -444,6 +463,36 @@ impl Drive {
     pub fn decoded(&mut self, shared: &mut Shared) {
         let slot = self.decode.pop_front().expect("a command is being decoded");
         self.catch_up(shared.now_ps);
+        if self.may_start(slot) {
+            self.start(slot, shared);
+        } else {
+            self.held.push_back(slot);
+        }
+        self.kick(shared);
+        self.start_decode(shared);
+    }
+
+    /// Whether no ordered tag holds the command back.
+    fn may_start(&self, slot: u32) -> bool {
+        let Some(&barrier) = self.ordered.front() else {
+            return true;
+        };
+        let serial = self.command(slot).serial;
+        // The barrier itself waits until it is the oldest.
+        serial < barrier
+            || serial == barrier && self.commands.iter().flatten().all(|c| c.serial >= barrier)
+    }
+
+    /// Lets go of what is no longer held back.
+    fn release_held(&mut self, shared: &mut Shared) {
+        while let Some(&slot) = self.held.front().filter(|&&slot| self.may_start(slot)) {
+            self.held.pop_front();
+            self.start(slot, shared);
+        }
+    }
+
+    /// A decoded command finds its data or room in the buffer, or waits for the arm.
+    fn start(&mut self, slot: u32, shared: &mut Shared) {
         let (op, start, end) = {
             let command = self.command(slot);
             (command.op, command.lbn, command.end())
@@ -469,8 +518,6 @@ impl Drive {
                 self.finish_flushes(shared);
             }
         }
-        self.kick(shared);
-        self.start_decode(shared);
     }
 
     // Commands: from the buffer to the host.
@@ -532,10 +579,24 @@ impl Drive {
         if self.hold || !self.buffered {
             shared.bus_release(self.bus, self.unit);
         }
+        if self.ordered.front() == Some(&command.serial) {
+            self.ordered.pop_front();
+        }
+        if !self.held.is_empty() {
+            // Not from here, where the caller is in the middle of its own work.
+            shared.schedule(shared.now_ps, Event::Released { unit: self.unit });
+        }
         if let Some(next) = self.untagged.pop_front() {
             self.arrive(next, shared);
         }
         key
+    }
+
+    /// A command is complete that may have held others back.
+    pub fn released(&mut self, shared: &mut Shared) {
+        self.catch_up(shared.now_ps);
+        self.release_held(shared);
+        self.kick(shared);
     }
 
     fn finish_flushes(&mut self, shared: &mut Shared) {

@@ -57,6 +57,16 @@ impl Op {
     }
 }
 
+/// What the order of a command's execution is bound to (SCSI-2, 7.8.2, queue tag messages).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Tag {
+    /// The drive may choose.
+    #[default]
+    Simple,
+    /// After all that came before it, and before all that come after it.
+    Ordered,
+}
+
 /// A command that is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Completion {
@@ -98,6 +108,9 @@ pub(crate) enum Event {
         end_ps: i64,
     },
     Decoded {
+        unit: u32,
+    },
+    Released {
         unit: u32,
     },
     Landed {
@@ -384,7 +397,7 @@ impl Lab {
         Ok(start_delay_ns)
     }
 
-    /// Hands a command to a unit at `now_ns`. Nothing completes inside this call.
+    /// Hands a command with a simple tag to a unit at `now_ns`. Nothing completes inside this call.
     ///
     /// # Errors
     /// An unknown unit, a range outside the drive, or a time before one already seen.
@@ -396,6 +409,24 @@ impl Lab {
         lbn: u64,
         sectors: u64,
         cookie: u64,
+    ) -> Result<(), Error> {
+        self.submit_tagged(now_ns, unit, op, lbn, sectors, cookie, Tag::Simple)
+    }
+
+    /// The same with a kind of tag. A null unit, which serves all in parallel, knows no order.
+    ///
+    /// # Errors
+    /// As [`Lab::submit`].
+    #[allow(clippy::too_many_arguments)] // One command; a struct would have the same fields.
+    pub fn submit_tagged(
+        &mut self,
+        now_ns: i64,
+        unit: u32,
+        op: Op,
+        lbn: u64,
+        sectors: u64,
+        cookie: u64,
+        tag: Tag,
     ) -> Result<(), Error> {
         let name = self.name(unit)?;
         self.check_time(name, now_ns)?;
@@ -419,7 +450,7 @@ impl Lab {
         self.submitted = true;
         self.shared.outstanding += 1;
         match &mut self.units[unit as usize] {
-            Unit::Drive(drive) => drive.submit(op, lbn, sectors, cookie, &mut self.shared),
+            Unit::Drive(drive) => drive.submit(op, lbn, sectors, cookie, tag, &mut self.shared),
             Unit::Null { latency_ps } => {
                 let at = self.shared.now_ps + *latency_ps;
                 self.shared.schedule(at, Event::NullDone { unit, cookie });
@@ -479,6 +510,7 @@ impl Lab {
             } => drive(units, unit).data_moves(slot, first_ps, end_ps, shared),
             Event::Decoded { unit } => drive(units, unit).decoded(shared),
             Event::Landed { unit } => drive(units, unit).landed(shared),
+            Event::Released { unit } => drive(units, unit).released(shared),
             Event::Finished { unit, slot } => drive(units, unit).finished(slot, shared),
             Event::DataReady { unit, slot } => drive(units, unit).data_ready(slot, shared),
             Event::ArmDone { unit } => drive(units, unit).arm_done(shared),

@@ -9,15 +9,16 @@ use serde_json::json;
 use spindle_disk::catalogue::Catalogue;
 use spindle_disk::requests::{self, Action, Format, Options, Request};
 use spindle_disk::topology::Topology;
-use spindle_disk::{one_drive, Error, Lab, Op, NEVER, TIME_MAX_NS};
+use spindle_disk::{one_drive, Error, Lab, Op, Tag, NEVER, TIME_MAX_NS};
 
 use crate::whole_file::WholeFile;
 
 /// Arguments of `replay`.
 #[derive(Args)]
 pub struct Arguments {
-    /// Requests: `arrival_ns op lbn sectors` on each line, op one of R, W, F, U; a trace of this
-    /// program; DiskSim's ASCII input; fio's iolog; or blkparse's output.
+    /// Requests: `arrival_ns op lbn sectors` on each line, op one of R, W, F, U (with an o behind
+    /// it: ordered tag); a trace of this program; DiskSim's ASCII input; fio's iolog; or
+    /// blkparse's output.
     requests: PathBuf,
     /// Format of the requests (list, trace, disksim, fio, blkparse), if not to be recognised.
     #[arg(long)]
@@ -64,6 +65,10 @@ pub struct Arguments {
     /// Closed loop: time of the host between a completion and the next request, in ns.
     #[arg(long, default_value_t = 0, requires = "depth")]
     think_ns: i64,
+    /// Cut the power this long after the start, in ns. The summary counts what was acknowledged
+    /// and is lost; --results has its sectors.
+    #[arg(long)]
+    power_cut_ns: Option<i64>,
     /// Seed of the marker at the start (spindle phase, start delay).
     #[arg(long, default_value_t = 0)]
     seed: u64,
@@ -80,6 +85,15 @@ impl Arguments {
         if self.depth == Some(0) || !(0..=TIME_MAX_NS).contains(&self.think_ns) {
             return Err(Error::Call(format!(
                 "--depth must be 1 or more, --think-ns 0 to {TIME_MAX_NS}"
+            )));
+        }
+        if self
+            .power_cut_ns
+            .is_some_and(|ns| !(0..=TIME_MAX_NS / 2).contains(&ns))
+        {
+            return Err(Error::Call(format!(
+                "--power-cut-ns must be 0 to {}",
+                TIME_MAX_NS / 2
             )));
         }
         if self.trace.is_some() && self.trace == self.results {
@@ -148,6 +162,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Error> {
         times: Vec::with_capacity(requests.len()),
         trace,
         buffer: vec![0; 1 << 16],
+        cut_ns: arguments
+            .power_cut_ns
+            .map_or(NEVER, |cut_ns| start_ns + cut_ns),
+        by_ordinal: Vec::new(),
     };
     match arguments.depth {
         None => replay.open_loop(start_ns)?,
@@ -166,9 +184,13 @@ pub fn run(arguments: &Arguments) -> Result<(), Error> {
     let last_ns = times.iter().filter_map(Times::acknowledged_ns).max();
     let elapsed_ns = (last_ns.unwrap_or(start_ns) - start_ns).max(1);
     let responses = Responses::new(&times);
+    let lost: u64 = times.iter().map(|t| t.lost_sectors).sum();
     let summary = json!({
         "format": format.name(),
         "requests": requests.len(),
+        "acknowledged": responses.0.len(),
+        "lost_writes": times.iter().filter(|t| t.lost_sectors > 0).count(),
+        "lost_sectors": lost,
         "trims_skipped": skipped.trims,
         "passed_through_skipped": skipped.passed_through,
         "bytes": bytes,
@@ -188,6 +210,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Error> {
 struct Times {
     arrival_ns: i64,
     done_ns: i64,
+    /// Acknowledged, and taken by a power cut.
+    lost_sectors: u64,
 }
 
 impl Times {
@@ -210,6 +234,10 @@ struct Replay<'a> {
     times: Vec<Times>,
     trace: Option<WholeFile>,
     buffer: Vec<u8>,
+    /// When the power is cut, in the lab's ns.
+    cut_ns: i64,
+    /// Of each completion, the request; kept only where the power is cut.
+    by_ordinal: Vec<usize>,
 }
 
 impl Replay<'_> {
@@ -218,6 +246,9 @@ impl Replay<'_> {
             let next = self.requests.get(self.times.len());
             let arrival = next.map_or(NEVER, |r| start_ns + r.arrival_ns);
             let event = self.lab.next_event_ns();
+            if arrival.min(event) > self.cut_ns {
+                return Ok(());
+            }
             if next.is_some() && arrival <= event {
                 self.submit(arrival)?;
             } else if event == NEVER {
@@ -235,6 +266,10 @@ impl Replay<'_> {
         loop {
             let event = self.lab.next_event_ns();
             let more = self.times.len() < self.requests.len();
+            let submit = ready.front().copied().filter(|_| more).unwrap_or(NEVER);
+            if submit.min(event) > self.cut_ns {
+                return Ok(());
+            }
             match ready.front() {
                 Some(&at) if more && at <= event => {
                     ready.pop_front();
@@ -251,8 +286,9 @@ impl Replay<'_> {
     fn submit(&mut self, at_ns: i64) -> Result<(), Error> {
         let cookie = self.times.len();
         let r = &self.requests[cookie];
+        let tag = if r.ordered { Tag::Ordered } else { Tag::Simple };
         self.lab
-            .submit(at_ns, self.unit, r.op, r.lbn, r.sectors, cookie as u64)
+            .submit_tagged(at_ns, self.unit, r.op, r.lbn, r.sectors, cookie as u64, tag)
             .map_err(|e| Error::File {
                 path: format!("{}:{}", self.path, r.line),
                 message: e.to_string(),
@@ -260,6 +296,7 @@ impl Replay<'_> {
         self.times.push(Times {
             arrival_ns: at_ns,
             done_ns: NEVER,
+            lost_sectors: 0,
         });
         Ok(())
     }
@@ -279,6 +316,9 @@ impl Replay<'_> {
     fn collect(&mut self, mut done: impl FnMut(i64)) -> Result<(), Error> {
         while let Some(completion) = self.lab.completion() {
             self.times[completion.cookie as usize].done_ns = completion.acknowledged_ns;
+            if self.cut_ns != NEVER {
+                self.by_ordinal.push(completion.cookie as usize);
+            }
             done(completion.acknowledged_ns);
         }
         let Some(file) = &mut self.trace else {
@@ -292,8 +332,16 @@ impl Replay<'_> {
         }
     }
 
-    /// Closes the trace.
+    /// Cuts the power, if that is asked for, and closes the trace.
     fn finish(mut self) -> Result<Vec<Times>, Error> {
+        if self.cut_ns != NEVER {
+            self.advance(self.cut_ns)?;
+            self.collect(|_| {})?;
+            for lost in self.lab.cut_power(self.cut_ns)? {
+                let request = self.by_ordinal[lost.ordinal as usize];
+                self.times[request].lost_sectors += lost.sectors;
+            }
+        }
         self.collect(|_| {})?;
         if let Some(file) = self.trace {
             file.finish()?;
@@ -304,17 +352,18 @@ impl Replay<'_> {
 
 /// One line per request, in the order of submission; empty fields where there was no completion.
 fn write_results(mut file: WholeFile, requests: &[Request], times: &[Times]) -> Result<(), Error> {
-    file.write(b"number,op,lbn,sectors,arrival_ns,acknowledged_ns,response_ns\n")?;
+    file.write(b"number,op,lbn,sectors,arrival_ns,acknowledged_ns,response_ns,lost_sectors\n")?;
     let shown = |ns: Option<i64>| ns.map_or(String::new(), |ns| ns.to_string());
     for (number, (r, t)) in requests.iter().zip(times).enumerate() {
         let line = format!(
-            "{number},{},{},{},{},{},{}\n",
+            "{number},{},{},{},{},{},{},{}\n",
             r.op.letter(),
             r.lbn,
             r.sectors,
             t.arrival_ns,
             shown(t.acknowledged_ns()),
             shown(t.response_ns()),
+            t.lost_sectors,
         );
         file.write(line.as_bytes())?;
     }
@@ -355,6 +404,7 @@ mod tests {
             .map(|ns| Times {
                 arrival_ns: 5,
                 done_ns: 5 + ns,
+                lost_sectors: 0,
             })
             .collect();
         let responses = Responses::new(&times);

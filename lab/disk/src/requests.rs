@@ -52,6 +52,8 @@ pub struct Request {
     pub lbn: u64,
     /// Number of sectors of 512 bytes; at least 1 except for a flush.
     pub sectors: u64,
+    /// Whether it has an ordered tag.
+    pub ordered: bool,
     /// Index in [`Requests::devices`].
     pub device: u32,
     /// Line of the file, from 1, for messages.
@@ -278,9 +280,17 @@ impl<'a> List<'a> {
             op,
             lbn: extent.0,
             sectors: extent.1,
+            ordered: false,
             device,
             line: u32::try_from(line.number).unwrap_or(u32::MAX),
         });
+    }
+
+    /// The request just pushed has an ordered tag.
+    fn order_last(&mut self) {
+        if let Some(last) = self.requests.last_mut() {
+            last.ordered = true;
+        }
     }
 }
 

@@ -505,7 +505,7 @@ fn calls_that_are_refused() {
     assert!(message(lab.submit(0, 0, Read, u64::MAX, 2, 0)).contains("outside"));
     assert!(message(lab.submit(0, 0, Read, 0, 0, 0)).contains("0 sectors"));
     assert!(message(lab.submit(0, 7, Read, 0, 1, 0)).contains("no unit number 7"));
-    assert!(message(lab.set(0, "queue", "lifo")).contains("fcfs, sptf, clook"));
+    assert!(message(lab.set(0, "queue", "lifo")).contains("fcfs, look, clook, sstf, sptf, aged_sptf"));
     assert!(message(lab.set(0, "colour", "red")).contains("no setting \"colour\""));
     assert!(message(lab.set(0, "write-cache", "yes")).contains("not on or off"));
     assert!(lab
@@ -517,4 +517,92 @@ fn calls_that_are_refused() {
     lab.submit(5, 0, Read, 0, 1, 0).unwrap();
     assert!(message(lab.submit(4, 0, Read, 0, 1, 0)).contains("time 4 ns"));
     assert!(message(lab.set(0, "queue", "sptf")).contains("before the first command"));
+}
+
+#[test]
+fn ordered_tags_keep_their_place() {
+    // Under SPTF the near one would go first; an ordered one waits for all before it, and all
+    // after it wait for it.
+    let order = |tags: [spindle_disk::Tag; 4]| {
+        let mut lab = lab_of(small_drive("queue = \"sptf\""), test_bus(""), 8);
+        let lbns = [3800, 300, 2000, 3700];
+        for ((i, lbn), tag) in lbns.into_iter().enumerate().zip(tags) {
+            let cookie = i as u64;
+            lab.submit_tagged(0, 0, Read, lbn, 1, cookie, tag).unwrap();
+        }
+        let mut done = Vec::new();
+        while done.len() < 4 {
+            lab.advance(lab.next_event_ns());
+            while let Some(completion) = lab.completion() {
+                done.push(completion.cookie);
+            }
+        }
+        done
+    };
+    use spindle_disk::Tag::{Ordered, Simple};
+    assert_eq!(order([Simple, Ordered, Simple, Ordered]), [0, 1, 2, 3]);
+    assert_eq!(order([Ordered, Ordered, Ordered, Ordered]), [0, 1, 2, 3]);
+    let free = order([Simple, Simple, Simple, Simple]);
+    assert_ne!(free, [0, 1, 2, 3]);
+    let third = order([Simple, Simple, Ordered, Simple]);
+    assert_eq!(third[2..], [2, 3]);
+}
+
+#[test]
+fn an_ordered_write_is_not_overtaken_in_the_cache() {
+    // A write that the buffer would take at once stays behind an ordered read of the medium.
+    use spindle_disk::Tag::{Ordered, Simple};
+    let mut lab = lab_of(small_drive(""), test_bus(""), 8);
+    lab.submit_tagged(0, 0, Read, 2000, 1, 0, Ordered).unwrap();
+    lab.submit_tagged(0, 0, Write, 10, 1, 1, Simple).unwrap();
+    lab.submit_tagged(0, 0, Flush, 0, 0, 2, Ordered).unwrap();
+    let mut done = Vec::new();
+    while done.len() < 3 {
+        lab.advance(lab.next_event_ns());
+        while let Some(completion) = lab.completion() {
+            done.push(completion.cookie);
+        }
+    }
+    assert_eq!(done, [0, 1, 2]);
+}
+
+#[test]
+fn look_turns_and_sstf_goes_near() {
+    let order = |queue: &str, lbns: &[u64]| {
+        let drive = small_drive(&format!("queue = \"{queue}\""));
+        let mut requests = vec![(0, Read, 2000, 1)];
+        requests.extend(lbns.iter().map(|&lbn| (MS / 2, Read, lbn, 1)));
+        let mut lines = run(&mut lab_of(drive, test_bus(""), 8), &requests);
+        lines.sort_by_key(|l| l.start);
+        lines[1..].iter().map(|l| l.lbn).collect::<Vec<_>>()
+    };
+    // LOOK: inwards to the last, then back; C-LOOK: from the lowest again.
+    let lbns = [1500, 3900, 200, 2600];
+    assert_eq!(order("look", &lbns), [2600, 3900, 1500, 200]);
+    assert_eq!(order("clook", &lbns), [2600, 3900, 200, 1500]);
+    // SSTF: cylinder 10 at the start; 2600 is 3 away, 1500 is 3 away from 10 and 6 from 13.
+    assert_eq!(
+        order("sstf", &[1500, 3900, 200, 2600]),
+        [1500, 200, 2600, 3900]
+    );
+    assert_eq!(order("sstf", &[3900, 200, 2600]), [2600, 3900, 200]);
+}
+
+#[test]
+fn aged_sptf_serves_what_sptf_starves() {
+    // A stream of near requests against one far away.
+    let wait = |queue: &str, permille: u32| {
+        let drive = small_drive(&format!(
+            "queue = \"{queue}\"\naged_sptf_permille = {permille}\nread_ahead_stop = \"request\""
+        ));
+        let mut requests = vec![(MS / 2, Read, 3900, 1)];
+        for i in 0..400_i64 {
+            requests.push((i * MS, Read, (i as u64 * 37) % 200, 1));
+        }
+        let lines = run(&mut lab_of(drive, test_bus(""), 256), &requests);
+        let far = lines.iter().find(|l| l.lbn == 3900).unwrap();
+        far.acknowledged - far.arrival
+    };
+    let (plain, aged) = (wait("sptf", 0), wait("aged_sptf", 200));
+    assert!(aged * 2 < plain, "aged {aged} ns, plain {plain} ns");
 }

@@ -115,7 +115,7 @@ fn results_are_the_trace_in_the_order_of_submission() {
     let mut lines = text.lines();
     assert_eq!(
         lines.next(),
-        Some("number,op,lbn,sectors,arrival_ns,acknowledged_ns,response_ns")
+        Some("number,op,lbn,sectors,arrival_ns,acknowledged_ns,response_ns,lost_sectors")
     );
     let rows: Vec<Vec<&str>> = lines.map(|l| l.split(',').collect()).collect();
     let column = |n: usize| -> Vec<&str> { rows.iter().map(|r| r[n]).collect() };

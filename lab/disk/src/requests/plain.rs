@@ -59,15 +59,19 @@ fn whole_ns(line: &Line, name: &str, word: &str) -> Result<i64, Error> {
     line.time_ns(name, word, 0)
 }
 
-/// `arrival_ns op lbn sectors`.
+/// `arrival_ns op lbn sectors`; an `o` after the letter of the operation is an ordered tag.
 pub(super) fn list<'a>(path: &'a str, text: &'a str, list: &mut List<'a>) -> Result<(), Error> {
     lines(path, text, "arrival_ns op lbn sectors", |line, words| {
         let [arrival, letter, lbn, count_] = *words else {
             return Err(count(line, words, "4"));
         };
         let at_ns = whole_ns(line, "arrival_ns", arrival)?;
-        let op = op(line, letter)?;
+        let simple = letter.strip_suffix('o').filter(|l| !l.is_empty());
+        let op = op(line, simple.unwrap_or(letter))?;
         list.push(line, "-", at_ns, op, sectors(line, op, lbn, count_)?);
+        if simple.is_some() {
+            list.order_last();
+        }
         Ok(())
     })
 }
