@@ -595,10 +595,9 @@ fn aged_sptf_serves_what_sptf_starves() {
         let drive = small_drive(&format!(
             "queue = \"{queue}\"\naged_sptf_permille = {permille}\nread_ahead_stop = \"request\""
         ));
-        let mut requests = vec![(MS / 2, Read, 3900, 1)];
-        for i in 0..400_i64 {
-            requests.push((i * MS, Read, (i as u64 * 37) % 200, 1));
-        }
+        let near = |i: i64| (i * MS, Read, (i as u64 * 37) % 200, 1);
+        let mut requests = vec![near(0), (MS / 2, Read, 3900, 1)];
+        requests.extend((1..400).map(near));
         let lines = run(&mut lab_of(drive, test_bus(""), 256), &requests);
         let far = lines.iter().find(|l| l.lbn == 3900).unwrap();
         far.acknowledged - far.arrival
