@@ -595,9 +595,11 @@ fn aged_sptf_serves_what_sptf_starves() {
         let drive = small_drive(&format!(
             "queue = \"{queue}\"\naged_sptf_permille = {permille}\nread_ahead_stop = \"request\""
         ));
-        let near = |i: i64| (i * MS, Read, (i as u64 * 37) % 200, 1);
-        let mut requests = vec![near(0), (MS / 2, Read, 3900, 1)];
-        requests.extend((1..400).map(near));
+        // Two of them wait when the far one comes, so that it does not find the arm idle.
+        let near = |i: i64| (i * MS / 5, Read, (i as u64 * 37) % 200, 1);
+        let mut requests: Vec<_> = (0..3).map(near).collect();
+        requests.push((MS / 2, Read, 3900, 1));
+        requests.extend((3..400).map(near));
         let lines = run(&mut lab_of(drive, test_bus(""), 256), &requests);
         let far = lines.iter().find(|l| l.lbn == 3900).unwrap();
         far.acknowledged - far.arrival
