@@ -2,6 +2,7 @@
 # make report [PROFILE=smoke|quick|full]   everything, from a bare Debian 12 machine to results/<profile>/report.pdf
 # make test                                the whole gate, as in CI
 # make determinism [REBUILD=1]             runs twice, once beside a CPU hog; REBUILD=1: a second build as well
+# make validation TRACES=DIR               the disk model against measured traces of real drives (DiskSim's validation set)
 # make doctor                              what is missing on this machine, and how to get it
 # make bootstrap                           only install what is needed
 # make relock                              move the locks on purpose: Python, guest packages
@@ -11,7 +12,9 @@ BUILD := $(if $(SPINDLE_BUILD),$(SPINDLE_BUILD),build)
 BIN := $(BUILD)/venv/bin
 SNAKEMAKE := $(BIN)/snakemake --profile config/profiles/$(PROFILE)
 
-.PHONY: help report test determinism doctor bootstrap relock clean
+TRACES ?= ../shared/disks/disksim
+
+.PHONY: help report test determinism validation doctor bootstrap relock clean
 help:
 	@sed -n 's/^# \(make .*\)/\1/p' Makefile
 
@@ -33,6 +36,11 @@ determinism:
 	@envs/bootstrap build
 	@$(BIN)/snakemake --profile config/profiles/smoke lab
 	@$(BIN)/python -m lab.cell.determinism $(if $(REBUILD),--rebuild)
+
+validation:
+	@test -d "$(TRACES)" || { echo "make validation: there is no folder '$(TRACES)'; TRACES=DIR names the one with DiskSim's .diskspecs, .model, .seek and .trace files" >&2; exit 1; }
+	@envs/bootstrap build
+	@cd lab/disk && SPINDLE_TRACES="$(abspath $(TRACES))" cargo test --release --quiet --test validation -- --nocapture
 
 doctor:
 	@envs/bootstrap --doctor build tex test

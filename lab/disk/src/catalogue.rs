@@ -233,6 +233,7 @@ pub struct DriveFile {
     pub read_ahead_max_sectors: Entry<u64>,
     pub read_ahead_stop: Entry<ReadAheadStop>,
     pub read_ahead_resume: Entry<bool>,
+    pub read_ahead_over_requested: Option<Entry<bool>>,
     pub read_ahead_abort: Entry<ReadAheadAbort>,
     pub overhead_read_hit_ns: Entry<[u64; 2]>,
     pub overhead_read_miss_ns: Entry<[u64; 2]>,

@@ -776,6 +776,13 @@ impl Writer {
             n => n,
         };
         self.put("read_ahead_max_sectors", most, "measured", "");
+        let over = specs.whole_or_0("Read-ahead over requested")? != 0;
+        self.put(
+            "read_ahead_over_requested",
+            over,
+            "measured",
+            "read-ahead over requested",
+        );
         let resume = specs.whole_or_0("Read-ahead on idle hit")? != 0;
         self.put(
             "read_ahead_resume",

@@ -697,8 +697,9 @@ impl Drive {
             ReadAheadStop::Cylinder => geometry.cylinder_end(&track()),
             ReadAheadStop::Segment => u64::MAX,
         };
-        // The request itself stays in the segment until the host has it.
-        let full = start + file.segment_sectors.value;
+        // The request itself stays in the segment, or gives way to what is read ahead.
+        let over = value_or(&file.read_ahead_over_requested, false);
+        let full = if over { end } else { start } + file.segment_sectors.value;
         let most = end.saturating_add(file.read_ahead_max_sectors.value);
         // What is newer in the write segments is not read from the medium.
         let dirty = self.write_segments.iter().filter(|s| s.dirty());

@@ -505,7 +505,9 @@ fn calls_that_are_refused() {
     assert!(message(lab.submit(0, 0, Read, u64::MAX, 2, 0)).contains("outside"));
     assert!(message(lab.submit(0, 0, Read, 0, 0, 0)).contains("0 sectors"));
     assert!(message(lab.submit(0, 7, Read, 0, 1, 0)).contains("no unit number 7"));
-    assert!(message(lab.set(0, "queue", "lifo")).contains("fcfs, look, clook, sstf, sptf, aged_sptf"));
+    assert!(
+        message(lab.set(0, "queue", "lifo")).contains("fcfs, look, clook, sstf, sptf, aged_sptf")
+    );
     assert!(message(lab.set(0, "colour", "red")).contains("no setting \"colour\""));
     assert!(message(lab.set(0, "write-cache", "yes")).contains("not on or off"));
     assert!(lab
