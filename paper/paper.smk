@@ -80,6 +80,7 @@ rule report_tex:
         "analysis/summary.py",
         "paper/report.tex.j2",
         f"config/{PAPER}.yaml",
+        expand("lab/disk/validation/{part}.csv", part=["measured", "published"]),
         summary=f"{RESULTS}/summary.json",
         lab=f"{RESULTS}/lab.json",
     output:

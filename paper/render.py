@@ -15,7 +15,7 @@ import yaml
 from analysis import numbers, summary
 from analysis.tables import ROOT
 from lab.cell.errors import SpindleError
-from paper import tex
+from paper import tex, validation
 from paper.errors import RenderError
 from paper.view import MISSING, Table
 from paper.white2001 import views
@@ -85,6 +85,7 @@ def report_context(paper: str, profile: str, found: dict, lab: dict, config: dic
         "claims": claims, "verdicts": verdicts, "failures": lab["failures"],
         "paper_fails": [c["id"] for c in claims if not c["published_verdict"]],
         "lab": lab | {"depth": depth}, "assumptions": assumptions, "stand_ins": config["stand_ins"],
+        "measured": validation.measured(), "published": validation.published(),
     }  # fmt: skip
 
 
