@@ -158,3 +158,16 @@ fn topology_overrides_a_drive_value() {
     };
     assert_eq!(model.file.read_segments.value, 3);
 }
+
+#[test]
+fn drives_take_little_memory() {
+    let catalogue = Catalogue::new(folder());
+    for name in catalogue.names("drives").unwrap() {
+        let model = catalogue.drive(&name, &toml::Table::new()).unwrap();
+        assert!(
+            model.bytes() < 20_000_000,
+            "{name} takes {} bytes",
+            model.bytes()
+        );
+    }
+}

@@ -46,5 +46,8 @@ try "trace in no folder" -blockdev $disk,trace=none/io.trace
 try "two traces" -blockdev $disk,trace=a.trace \
     -blockdev driver=spindle,node-name=j,filename=job.img,topology=lab.toml,unit=job,trace=b.trace
 try "time limit too large" -blockdev driver=spindle,node-name=j,filename=job.img,topology=lab.toml,unit=job,time-limit-s=99999999999
+try "power cut too late" -blockdev $disk,power-cut-ns=9999999999999999999
+try "two power cuts" -blockdev $disk,power-cut-ns=1000000000 \
+    -blockdev driver=spindle,node-name=j,filename=job.img,topology=lab.toml,unit=job,power-cut-ns=2000000000
 try "lockstep with sleep" -accel tcg -icount shift=0,sleep=on,lockstep=on
 try "lockstep with shift=auto" -accel tcg -icount shift=auto,sleep=off,lockstep=on

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: MIT
+"""A power cut in a real guest's writes: the data file holds what reached the medium, sector by sector."""
+
+import re
+
+import pytest
+
+from lab.cell import cells, job, paths, run
+from lab.cell.errors import EnvironmentMissing
+
+RUN = "scsi-virtio.ultrastar-36zx.t32.both"
+CUT_NS = 1_200_000_000
+"""0.7 s into the first cell, which begins at about 0.5 s of virtual time and takes 5 s."""
+SECTOR = 512
+WRITES = (
+    "exec rawio --device /dev/sda --op write --pattern random --seed 1 --bytes 10485760 --request-bytes 8192 "
+    "--children 128 --span-bytes 0"
+)
+
+
+def cut(work, monkeypatch, cut_ns):
+    """Run one writing cell up to the cut; returns what QEMU said and the writes in the trace."""
+    build = paths.build()
+    try:
+        run.require_built(build)
+    except EnvironmentMissing as reason:
+        pytest.skip(str(reason))
+    text, command = job.job_text, job.qemu_command
+
+    def writes_first(of_run, until=None):
+        lines = text(of_run, until).splitlines()
+        first = next(i for i, line in enumerate(lines) if line.startswith("exec "))
+        return "\n".join([*lines[:first], WRITES, *lines[first + 1 :]]) + "\n"
+
+    def with_cut(*given):
+        return [f"{item},power-cut-ns={cut_ns}" if "time-limit-s=" in item else item for item in command(*given)]
+
+    monkeypatch.setattr(job, "job_text", writes_first)
+    monkeypatch.setattr(job, "qemu_command", with_cut)
+    said = []
+    outcome = run.execute(cells.run("smoke", RUN), build, work, said.append)
+    reasons = {result["reason"] for result in outcome.results.values()}
+    assert all("QEMU exited with status 80" in reason for reason in reasons), reasons
+    lines = [line.split() for line in (work / "io.trace").read_text().splitlines()]
+    return " ".join(said), [words for words in lines if words[:2] == ["disk0", "W"]]
+
+
+def test_power_cut_leaves_what_the_medium_holds(tmp_path, monkeypatch):
+    said, lines = cut(tmp_path, monkeypatch, CUT_NS)
+    writes, sectors = map(int, re.search(r"(\d+) acknowledged writes lost (\d+) sectors", said).groups())
+    assert writes > 0, said
+
+    pending = [words for words in lines if words[8] == "-"]
+    assert len(pending) == writes
+    assert all(int(words[7]) <= CUT_NS for words in lines)
+    # rawio writes no zeros, and the disk was all zeros: a sector without data was never written.
+    lost = kept = 0
+    with open(tmp_path / "disk.img", "rb") as disk:
+        for words in lines:
+            disk.seek(int(words[2]) * SECTOR)
+            data = disk.read(int(words[3]) * SECTOR)
+            empty = sum(not any(data[i : i + SECTOR]) for i in range(0, len(data), SECTOR))
+            if words[8] == "-":
+                lost += empty
+            else:
+                assert empty == 0, words
+                kept += 1
+    assert lost == sectors
+    assert kept > 50
+
+
+def test_power_cut_is_the_same_twice(tmp_path, monkeypatch):
+    found = []
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        with monkeypatch.context() as patch:
+            cut(tmp_path / name, patch, CUT_NS)
+        found.append((tmp_path / name / "io.trace").read_bytes())
+    assert found[0] == found[1]
