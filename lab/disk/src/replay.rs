@@ -178,8 +178,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Error> {
 
     let bytes: u64 = requests
         .iter()
-        .filter(|r| r.op != Op::Flush)
-        .map(|r| r.sectors * 512)
+        .zip(&times)
+        .filter(|(r, t)| r.op != Op::Flush && t.done_ns != NEVER)
+        .map(|(r, _)| r.sectors * 512)
         .fold(0, u64::saturating_add);
     let last_ns = times.iter().filter_map(Times::acknowledged_ns).max();
     let elapsed_ns = (last_ns.unwrap_or(start_ns) - start_ns).max(1);

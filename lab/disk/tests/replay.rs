@@ -265,3 +265,41 @@ fn replay_says_what_is_wrong() {
     let out = [&[list.as_str(), "--results", "/dev/null"][..], &DRIVE].concat();
     replay(&out).unwrap();
 }
+
+#[test]
+fn power_cut_is_reported_per_request() {
+    let folder = folder("power_cut");
+    let list = file(
+        &folder,
+        "list",
+        "0 W 100 8\n100000 Wo 5000 8\n3000000000 R 100 8\n",
+    );
+    let results = folder.join("r.csv");
+    let paths = [list.as_str(), "--results", results.to_str().unwrap()];
+    let cut = |ns: &str| {
+        let summary = replay(&[&paths[..], &DRIVE, &["--power-cut-ns", ns]].concat()).unwrap();
+        let text = std::fs::read_to_string(&results).unwrap();
+        let last = |line: &str| line.rsplit(',').next().unwrap().to_string();
+        (summary, text.lines().skip(1).map(last).collect::<Vec<_>>())
+    };
+    // After a ms the first write is in the only write segment and the second waits for it; after
+    // a second both are on the medium.
+    let (early, lost) = cut("1000000");
+    assert_eq!(early["lost_sectors"], 8);
+    assert_eq!(
+        (
+            early["lost_writes"].as_u64(),
+            early["acknowledged"].as_u64()
+        ),
+        (Some(1), Some(1))
+    );
+    assert_eq!(early["bytes"], 8 * 512);
+    assert_eq!(lost, ["8", "0"]);
+    let (late, lost) = cut("1000000000");
+    assert_eq!(
+        (late["lost_sectors"].as_u64(), late["acknowledged"].as_u64()),
+        (Some(0), Some(2))
+    );
+    assert_eq!(lost, ["0", "0"]);
+    assert!(replay(&[&paths[..], &DRIVE, &["--power-cut-ns=-1"]].concat()).is_err());
+}
