@@ -612,33 +612,38 @@ impl Writer {
 
     fn seeks(&mut self, mechanics: &Block, folder: &Path) -> Result<(), Error> {
         let cylinders = self.cylinders;
+        if let Some(Value::Word(kind)) = mechanics.values.get("Access time type") {
+            if kind != "trackSwitchPlusRotation" {
+                return mechanics.wrong(
+                    "Access time type",
+                    format!("{kind} is not a mechanical drive; only trackSwitchPlusRotation is"),
+                );
+            }
+        }
         let measured = match mechanics.word("Seek type")? {
             "extracted" => extracted(mechanics, folder)?,
-            "linear" | "three-point line" | "threepoint_line" => {
-                three_points(mechanics, cylinders, false)?
-            }
-            "curve" | "three-point curve" | "threepoint_curve" => {
+            "linear" | "three-point-line" => three_points(mechanics, cylinders, false)?,
+            "curve" | "three-point" | "three-point-curve" => {
                 three_points(mechanics, cylinders, true)?
             }
             "hpl" => hpl(mechanics, cylinders, false)?,
             "hplplus10" => hpl(mechanics, cylinders, true)?,
             "constant" | "const" => {
-                let ns = to_ns(
-                    mechanics
-                        .number("Constant seek time")
-                        .or_else(|_| mechanics.number("Average seek time"))?,
-                );
-                vec![(1, ns)]
+                let key = ["Constant seek time", "Average seek time"]
+                    .into_iter()
+                    .find(|key| mechanics.values.contains_key(*key));
+                vec![(
+                    1,
+                    to_ns(mechanics.number(key.unwrap_or("Average seek time"))?),
+                )]
             }
-            other => {
-                return mechanics.wrong(
-                    "Seek type",
-                    format!(
-                        "{other} is not known; there are extracted, linear, curve, hpl, \
-                         hplplus10 and constant"
-                    ),
-                )
-            }
+            other => return mechanics.wrong(
+                "Seek type",
+                format!(
+                    "{other} is not known; there are extracted, linear and curve (three-point), \
+                         hpl, hplplus10 and constant"
+                ),
+            ),
         };
         let reads = monotone(&measured);
         if reads != measured {
@@ -973,11 +978,18 @@ fn extracted(mechanics: &Block, folder: &Path) -> Result<Vec<(u64, i64)>, Error>
         if line.is_empty() || line.starts_with('#') || line.starts_with("Seek") {
             continue;
         }
-        let parsed = line.split_once(',').and_then(|(distance, ms)| {
-            let ms: f64 = ms.trim().trim_end_matches(',').parse().ok()?;
-            let good = ms.is_finite() && (0.0..1e4).contains(&ms);
-            Some((distance.trim().parse::<u64>().ok()?, to_ns(ms))).filter(|_| good)
-        });
+        let words: Vec<&str> = line
+            .split(|c: char| c == ',' || c.is_whitespace())
+            .filter(|w| !w.is_empty())
+            .collect();
+        let parsed = match words[..] {
+            [distance, ms] => distance
+                .parse::<u64>()
+                .ok()
+                .zip(ms.parse::<f64>().ok().filter(|ms| (0.0..1e4).contains(ms)))
+                .map(|(distance, ms)| (distance, to_ns(ms))),
+            _ => None,
+        };
         let Some(point) = parsed else {
             return Err(Error::file(
                 format!("{shown}:{}", i + 1),
