@@ -714,8 +714,14 @@ impl Zone {
             };
             let mut spare = if whole { spares } else { 0 };
             if at_front && own {
+                // Each slip behind the spares lets the data begin a slot earlier; one that is among
+                // the spares by then takes nothing.
                 let unit_start = start / unit * unit;
-                spare = spare.saturating_sub(in_range(unit_start, unit_start + unit).len() as u64);
+                for slip in in_range(unit_start, unit_start + unit).iter().rev() {
+                    if slip - unit_start >= spare {
+                        spare = spare.saturating_sub(1);
+                    }
+                }
             }
             // Slots of this track before `from` or from `to` on are spares.
             let here = start % unit;
@@ -775,6 +781,32 @@ impl Zone {
         });
         if lbns == 0 {
             return Err("has no place left for data".into());
+        }
+        let holds_data = |slot: u64| {
+            let (track, nth) = ((slot / per_track) as usize, slot % per_track);
+            let (row, next) = (rows[track], rows[track + 1]);
+            let Some(behind) = nth.checked_sub(u64::from(row.front)) else {
+                return false;
+            };
+            let (slipped, good) = if by_track {
+                (0, true)
+            } else {
+                let before = |s: u64| slips.partition_point(|&slip| slip < s);
+                let slipped = before(slot) - before(slot - behind);
+                (slipped as u64, slips.binary_search(&slot).is_err())
+            };
+            good && behind - slipped < u64::from(next.first - row.first)
+        };
+        let mut taken = std::collections::BTreeSet::new();
+        for &[from, to] in &spec.remaps {
+            if !taken.insert(to) {
+                return Err(format!("has two remaps to {to}"));
+            }
+            // DiskSim writes a defect that stays where it is as its own stand-in.
+            let size = if by_track { per_track } else { 1 };
+            if from != to && (to * size..(to + 1) * size).any(holds_data) {
+                return Err(format!("has a remap to {to}, which holds data"));
+            }
         }
         self.slips = if by_track { Vec::new() } else { slips };
         self.rows = rows;
