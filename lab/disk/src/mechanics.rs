@@ -216,9 +216,11 @@ impl Mechanics {
                 done_ps: head.at_ps,
             };
         }
-        // The sector in which the head lands is cut, and comes last.
+        // The sector in which the head lands is cut, and comes last; unless it lands at its start.
         let slot_ps = geometry.slot_ps(&head.track, lbn) + inside_ps;
-        let cut = (geometry.lbn_at(&head.track, slot_ps) + 1).min(stop);
+        let landed = geometry.lbn_at(&head.track, slot_ps);
+        let whole = geometry.slot_ps(&head.track, landed) == slot_ps;
+        let cut = (landed + u64::from(!whole)).min(stop);
         let cut_ps = geometry.slot_ps(&head.track, cut) - geometry.slot_ps(&head.track, lbn);
         let around_ps = first_ps + cut_ps;
         if stop == end {

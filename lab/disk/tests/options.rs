@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT
+//! What a drive file can switch on, by hand, on the small drive described in `common`.
+
+mod common;
+
+use common::{lab_of, run, small_drive, small_lab, test_bus, MS, US};
+use spindle_disk::Op::{Read, Write, WriteFua};
+
+const TENTH: i64 = MS / 10;
+
+#[test]
+fn zero_latency_read_starts_where_the_head_lands() {
+    // At 2.55 ms the head is in the middle of sector 25, which it therefore must read last: one
+    // revolution and the rest of that sector later. In order, sector 0 comes at 10 ms.
+    let at = 2 * MS + 55 * MS / 100;
+    let read = |on: bool, at, sectors| {
+        let mut lab = small_lab(&format!("zero_latency_read = {on}"));
+        run(&mut lab, &[(at, Read, 0, sectors)])[0].medium
+    };
+    assert_eq!(read(false, at, 50), Some(15 * MS));
+    assert_eq!(read(true, at, 50), Some(12 * MS + 6 * TENTH));
+    // At the very start of a sector, that sector is whole.
+    assert_eq!(
+        read(true, 2 * MS + 5 * TENTH, 50),
+        Some(12 * MS + 5 * TENTH)
+    );
+    // Landing behind all of them changes nothing.
+    assert_eq!(read(true, 6 * MS, 50), read(false, 6 * MS, 50));
+    // A whole track takes a revolution from wherever, and the cut sector.
+    assert_eq!(read(true, at, 100), Some(12 * MS + 6 * TENTH));
+    // On the next track, in order: the switch from 12.6 ms on misses sector 100 at 11.0 ms.
+    assert_eq!(read(true, at, 150), Some(26 * MS));
+    // The arm is free from the end of the access on, but the last sector of the run is where it
+    // was: 50 comes at 15 ms.
+    let mut lab = small_lab("zero_latency_read = true\nread_ahead_stop = \"request\"");
+    let lines = run(&mut lab, &[(at, Read, 0, 50), (at, Read, 50, 1)]);
+    assert_eq!(lines[1].medium, Some(15 * MS + TENTH));
+}
+
+#[test]
+fn zero_latency_write_starts_once_all_data_is_here() {
+    // 50 sectors take 50 us on the bus: at 2.57 ms, in the middle of sector 25.
+    let at = 2 * MS + 52 * MS / 100;
+    let write = |on: bool| {
+        let mut lab = small_lab(&format!("zero_latency_write = {on}"));
+        run(&mut lab, &[(at, WriteFua, 0, 50)])[0].medium
+    };
+    assert_eq!(write(false), Some(15 * MS));
+    assert_eq!(write(true), Some(12 * MS + 6 * TENTH));
+}
+
+#[test]
+fn read_on_arrival_keeps_what_passes_before_the_request() {
+    // At 2.55 ms the head is in sector 25: 26 to 49 pass whole before the request.
+    let at = 2 * MS + 55 * MS / 100;
+    let second = |on: bool, lbn| {
+        let mut lab = small_lab(&format!(
+            "read_on_arrival = {on}\nread_ahead_stop = \"request\""
+        ));
+        let lines = run(&mut lab, &[(at, Read, 50, 1), (30 * MS, Read, lbn, 1)]);
+        assert_eq!(lines[0].medium, Some(5 * MS + TENTH));
+        lines[1].hit.clone()
+    };
+    assert_eq!(second(false, 49), "miss");
+    assert_eq!(second(true, 49), "hit");
+    assert_eq!(second(true, 26), "hit");
+    assert_eq!(second(true, 25), "miss");
+}
+
+#[test]
+fn read_water_mark_delays_the_bus() {
+    // Sectors 20 to 29 pass from 2.0 to 3.0 ms; the bus takes 2.56 ms for them.
+    let read = |permille: u32| {
+        let drive = small_drive(&format!("read_water_mark_permille = {permille}"));
+        let mut lab = lab_of(drive, test_bus("rate_mb_s = 2"), 1);
+        run(&mut lab, &[(MS, Read, 20, 10)])[0].acknowledged
+    };
+    let bus = 2560 * US;
+    assert_eq!(read(0), 2 * MS + TENTH + bus);
+    assert_eq!(read(500), 2 * MS + 5 * TENTH + bus);
+    assert_eq!(read(1000), 3 * MS + bus);
+}
+
+#[test]
+fn a_slow_host_is_slower_than_its_bus() {
+    // The bus moves a sector in 1 us, the drive in 0.2 ms: it starts with the first sector.
+    let mut lab = small_lab("sector_transfer_ns = 200000");
+    let requests = [
+        (MS, Read, 20, 10),
+        (20 * MS, Read, 20, 10),
+        (40 * MS, Write, 500, 10),
+    ];
+    let lines = run(&mut lab, &requests);
+    assert_eq!(lines[0].acknowledged, 2 * MS + TENTH + 2 * MS);
+    assert_eq!(lines[1].hit, "hit");
+    assert_eq!(lines[1].acknowledged, 22 * MS);
+    assert_eq!(lines[2].acknowledged, 42 * MS);
+}
+
+#[test]
+fn overheads_around_the_data() {
+    let mut lab = small_lab("overhead_data_ready_ns = 300000");
+    let line = &run(&mut lab, &[(0, Read, 50, 1)])[0];
+    assert_eq!(line.medium, Some(5 * MS + TENTH));
+    assert_eq!(line.acknowledged, 5 * MS + 4 * TENTH + US);
+
+    // After the data and before the status: reads 0.1 ms, writes 0.2 ms.
+    let changes = "overhead_completion_ns = [100000, 200000]";
+    let line = &run(&mut small_lab(changes), &[(0, Read, 50, 1)])[0];
+    assert_eq!(line.acknowledged, 5 * MS + 2 * TENTH + US);
+    let line = &run(&mut small_lab(changes), &[(0, WriteFua, 50, 16)])[0];
+    assert_eq!(line.medium, Some(6 * MS + 6 * TENTH));
+    assert_eq!(line.acknowledged, 6 * MS + 8 * TENTH);
+    let line = &run(&mut small_lab(changes), &[(0, Write, 50, 16)])[0];
+    assert_eq!(line.medium, Some(6 * MS + 6 * TENTH));
+    assert_eq!(line.acknowledged, 16 * US + 2 * TENTH);
+    // The medium can be faster than the status.
+    let slow = "overhead_completion_ns = [0, 9000000]";
+    let line = &run(&mut small_lab(slow), &[(0, Write, 50, 16)])[0];
+    assert_eq!(line.medium, Some(6 * MS + 6 * TENTH));
+    assert_eq!(line.acknowledged, 9 * MS + 16 * US);
+}
+
+#[test]
+fn a_cache_that_only_appends() {
+    let mut lab = small_lab("write_cache_appends_only = true");
+    let requests = [
+        (0, Write, 50, 16),
+        (MS, Write, 300, 4),
+        (MS, Write, 66, 4),
+        (100 * MS, Write, 300, 4),
+    ];
+    let lines = run(&mut lab, &requests);
+    let hits: Vec<_> = lines.iter().map(|l| l.hit.as_str()).collect();
+    // Elsewhere while data is in the buffer: through. Where that data ends, or alone: cached.
+    assert_eq!(hits, ["cached", "through", "cached", "cached"]);
+}
+
+#[test]
+fn reads_of_written_data_can_go_to_the_medium() {
+    let requests = [(0, Write, 50, 16), (50 * MS, Read, 52, 8)];
+    let hit = |changes: &str| run(&mut small_lab(changes), &requests)[1].hit.clone();
+    assert_eq!(hit(""), "hit");
+    assert_eq!(hit("read_hits_writes = false"), "miss");
+}
+
+#[test]
+fn an_access_resettles_unless_it_goes_on() {
+    // 0.5 ms to take up an access on the same track: sector 3 at 0.3 ms is missed, 5 is not.
+    let changes = "resettle_ns = 500000\nread_ahead_stop = \"request\"";
+    let read = |requests: &[common::Request]| {
+        let lines = run(&mut small_lab(changes), requests);
+        lines.last().unwrap().medium
+    };
+    assert_eq!(read(&[(1, Read, 3, 1)]), Some(10 * MS + 4 * TENTH));
+    assert_eq!(read(&[(0, Read, 5, 1)]), Some(6 * TENTH));
+    // Going on where the head is costs nothing: both are waiting, one after the other.
+    assert_eq!(
+        read(&[(0, Read, 50, 1), (0, Read, 51, 1)]),
+        Some(5 * MS + 2 * TENTH)
+    );
+    // A sector further on does: it is missed.
+    assert_eq!(
+        read(&[(0, Read, 50, 1), (0, Read, 52, 1)]),
+        Some(15 * MS + 3 * TENTH)
+    );
+}
+
+#[test]
+fn a_write_settles_after_a_head_switch() {
+    // The skew of 1.0 ms is just enough for the switch; a write's settling misses its sector.
+    let medium = |changes: &str, op| run(&mut small_lab(changes), &[(0, op, 100, 1)])[0].medium;
+    assert_eq!(medium("", WriteFua), Some(MS + TENTH));
+    let settle = "write_settle_ns = 100000";
+    assert_eq!(medium(settle, Read), Some(MS + TENTH));
+    assert_eq!(medium(settle, WriteFua), Some(11 * MS + TENTH));
+}
+
+#[test]
+fn seeks_are_read_from_the_table() {
+    // 2 cylinders: half way between 1 and 3 ms. Cylinder 2 begins at slot 60: 6.0 ms, after 2.0
+    // in any case; so ask for the angle that tells: slot 80 is at 8.0 ms for LBN 420.
+    let changes = "seek_read = { table_ns = [[1, 1000000], [3, 3000000], [19, 3000000]] }\n\
+                   seek_read_mean_ns = 2577500";
+    // From 5.95 ms on: there at 7.95 ms, before 8.0.
+    let line = |at| run(&mut small_lab(changes), &[(at, Read, 420, 1)])[0].medium;
+    assert_eq!(line(6 * MS - 50 * US), Some(8 * MS + TENTH));
+    // From 6.05 ms on: at 8.05 ms, too late.
+    assert_eq!(line(6 * MS + 50 * US), Some(18 * MS + TENTH));
+}
