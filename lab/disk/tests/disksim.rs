@@ -478,10 +478,7 @@ fn messages_name_file_line_and_key() {
             ("Preseeking level = 1\n}", "Preseeking level = 1\n"),
             "87: expected \"key = value\" in block disksim_disk, or } after it",
         ),
-        (
-            ("slips = [],", "slips = [1, 2"),
-            "23: a value is missing",
-        ),
+        (("slips = [],", "slips = [1, 2"), "23: a value is missing"),
         (
             ("Preseeking level = 1\n}", "x = [1, 2\n"),
             "87: a list has no ] at its end",

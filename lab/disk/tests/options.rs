@@ -188,3 +188,57 @@ fn seeks_are_read_from_the_table() {
     // From 6.05 ms on: at 8.05 ms, too late.
     assert_eq!(line(6 * MS + 50 * US), Some(18 * MS + TENTH));
 }
+
+#[test]
+fn writes_have_seek_times_of_their_own() {
+    // Cylinder 1 begins at 3.0 ms: in time for a seek of 1.1 ms, not for one of 3.1.
+    let changes = "seek_write = { curve_ns = [3000000, 0, 100000] }\nseek_write_mean_ns = 3515000";
+    let medium = |op| run(&mut small_lab(changes), &[(0, op, 200, 1)])[0].medium;
+    assert_eq!(medium(Read), Some(3 * MS + TENTH));
+    assert_eq!(medium(WriteFua), Some(13 * MS + TENTH));
+}
+
+#[test]
+fn a_write_follows_its_data() {
+    // The bus takes 0.256 ms for a sector, the medium 0.1: so that it does not run out of data,
+    // the last of 10 sectors may begin at 2.56 ms, and the first 0.9 ms before that.
+    let medium = |lbn| {
+        let mut lab = lab_of(small_drive(""), test_bus("rate_mb_s = 2"), 1);
+        run(&mut lab, &[(0, WriteFua, lbn, 10)])[0].medium
+    };
+    assert_eq!(medium(17), Some(2 * MS + 7 * TENTH));
+    assert_eq!(medium(16), Some(12 * MS + 6 * TENTH));
+}
+
+#[test]
+fn the_segment_unused_for_longest_is_given_up() {
+    // Two segments: 0 is used again before 2000 needs one, so that 1000 goes.
+    let requests = [
+        (0, Read, 0, 1),
+        (20 * MS, Read, 1000, 1),
+        (40 * MS, Read, 0, 1),
+        (60 * MS, Read, 2000, 1),
+        (100 * MS, Read, 0, 1),
+        (120 * MS, Read, 1000, 1),
+    ];
+    let lines = run(&mut small_lab("read_ahead_stop = \"request\""), &requests);
+    let hits: Vec<_> = lines.iter().map(|l| l.hit.as_str()).collect();
+    assert_eq!(hits, ["miss", "miss", "hit", "miss", "hit", "miss"]);
+}
+
+#[test]
+fn look_goes_on_outwards_after_it_has_turned() {
+    // The arm is on its way from 3000 out to 1500 when 1600 comes, which is nearer than 200.
+    let requests = [
+        (0, Read, 2000, 1),
+        (MS, Read, 3000, 1),
+        (MS, Read, 1500, 1),
+        (MS, Read, 200, 1),
+        (20 * MS, Read, 1600, 1),
+    ];
+    let changes = "queue = \"look\"\nread_ahead_stop = \"request\"";
+    let mut lines = run(&mut small_lab(changes), &requests);
+    lines.sort_by_key(|l| l.start);
+    let order: Vec<_> = lines.iter().map(|l| l.lbn).collect();
+    assert_eq!(order, [2000, 3000, 1500, 200, 1600]);
+}

@@ -79,6 +79,27 @@ fn power_cut_tears_the_write_under_the_head() {
 }
 
 #[test]
+fn power_cut_after_a_flush_takes_only_later_writes() {
+    // Two writes on different tracks, a flush, and a write after it.
+    let mut lab = small_lab("");
+    lab.submit(0, 0, Write, 50, 10, 0).unwrap();
+    lab.submit(0, 0, Write, 300, 10, 1).unwrap();
+    lab.submit(MS, 0, Flush, 0, 0, 2).unwrap();
+    let mut done = Vec::new();
+    while !done.contains(&2) {
+        lab.advance(lab.next_event_ns());
+        done.extend(std::iter::from_fn(|| lab.completion()).map(|c| c.cookie));
+    }
+    // The medium has both: the first by 6.0 ms, the other, at slot 40 of its track, by 15.0 ms.
+    let flushed_ns = 15 * MS;
+    assert_eq!(lab.next_event_ns(), NEVER);
+    lab.submit(flushed_ns, 0, Write, 700, 10, 3).unwrap();
+    lab.advance(flushed_ns + 10 * US);
+    let lost = lab.cut_power(flushed_ns + 10 * US).unwrap();
+    assert_eq!(lost.iter().map(|l| l.lbn).collect::<Vec<_>>(), [700]);
+}
+
+#[test]
 fn power_cut_without_a_cache_loses_nothing() {
     let mut lab = lab_of(small_drive("write_cache = false"), test_bus(""), 4);
     for (i, lbn) in [50, 700, 20].into_iter().enumerate() {
