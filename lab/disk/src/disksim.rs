@@ -411,7 +411,8 @@ impl Writer {
             ("measured" | "derived", why) => format!("{}: {why}", self.source),
             (_, why) => why.into(),
         };
-        // A source is printed as a TOML string.
+        // A source is printed as a TOML string, which has no room for control characters.
+        let source = source.replace(char::is_control, " ");
         let source = source.replace('\\', "\\\\").replace('"', "\\\"");
         writeln!(
             self.toml,

@@ -541,6 +541,14 @@ fn messages_about_the_seek_file() {
 }
 
 #[test]
+fn any_name_makes_a_drive_file() {
+    for name in ["a\u{2}\u{7f}b", "a\"b", "a\\b", "\u{e9}"] {
+        let drive = model(&[("disksim_disk small", &format!("disksim_disk {name}"))]);
+        assert!(drive.file.model.value.is_ascii(), "{name:?}");
+    }
+}
+
+#[test]
 fn deep_nesting_is_refused() {
     let deep = format!("disksim_disk x {{ a = {}", "[".repeat(1000));
     let message = import_text("deep", &deep, Path::new("."), None).unwrap_err();

@@ -16,9 +16,11 @@ fn read_waits_for_the_angle() {
     assert_eq!(line.medium, Some(5 * MS + TENTH));
     assert_eq!(line.acknowledged, 5 * MS + TENTH + US);
     assert_eq!(line.hit, "miss");
-    // Half a turn past sector 0: half a turn to wait.
-    let line = &run(&mut small_lab(""), &[(5 * MS, Read, 0, 1)])[0];
-    assert_eq!(line.medium, Some(10 * MS + TENTH));
+    // A quarter of a turn past sector 0, or three: the rest to wait.
+    for at in [25 * TENTH, 75 * TENTH] {
+        let line = &run(&mut small_lab(""), &[(at, Read, 0, 1)])[0];
+        assert_eq!(line.medium, Some(10 * MS + TENTH));
+    }
 }
 
 #[test]
@@ -80,7 +82,9 @@ fn spindle_phase_comes_from_the_seed() {
         (delay, run(&mut lab, &[(10 * MS, Read, 0, 1)])[0].medium)
     };
     assert_eq!(at(1), at(1));
-    assert_ne!(at(1), at(2));
+    // Both the delay and, on its own, the angle.
+    assert_ne!(at(1).0, at(2).0);
+    assert_ne!(at(1).1, at(2).1);
 }
 
 #[test]
@@ -300,6 +304,29 @@ fn written_data_is_read_from_the_buffer() {
     );
     assert_eq!(lines[0].medium, Some(6 * MS + 6 * TENTH));
     assert_eq!(lines[1].medium, Some(17 * MS + 6 * TENTH));
+}
+
+/// A read that ends at 3.6 ms on cylinder 10, so that the arm is back on cylinder 0 at 5.6 ms,
+/// before sector 60 and behind sector 50.
+const BUSY: common::Request = (0, Read, 2035, 1);
+
+#[test]
+fn a_read_does_not_overtake_newer_data() {
+    // The read's first sectors are in the buffer, the others on the medium. By positioning it
+    // would come first, at 6.0 ms; but it waits for the write, from 15.0 to 16.6 ms.
+    let requests = [BUSY, (1, Write, 50, 16), (2, Read, 60, 16)];
+    let lines = run(&mut small_lab("queue = \"sptf\""), &requests);
+    assert_eq!(lines[1].medium, Some(16 * MS + 6 * TENTH));
+    assert_eq!(lines[2].medium, Some(27 * MS + 6 * TENTH));
+}
+
+#[test]
+fn a_write_does_not_overtake_older_data_that_it_overlaps() {
+    // The same with a write: it must have the last word on sectors 60 to 65.
+    let requests = [BUSY, (1, Write, 50, 16), (MS, Write, 60, 10)];
+    let lines = run(&mut small_lab("queue = \"sptf\""), &requests);
+    assert_eq!(lines[1].medium, Some(16 * MS + 6 * TENTH));
+    assert_eq!(lines[2].medium, Some(27 * MS));
 }
 
 #[test]

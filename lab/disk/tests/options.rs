@@ -39,8 +39,9 @@ fn zero_latency_read_starts_where_the_head_lands() {
 
 #[test]
 fn zero_latency_write_starts_once_all_data_is_here() {
-    // 50 sectors take 50 us on the bus: at 2.57 ms, in the middle of sector 25.
-    let at = 2 * MS + 52 * MS / 100;
+    // 50 sectors take 50 us on the bus: the head is in sector 24 when they are asked for, and in
+    // sector 25 when they are here, at 2.53 ms.
+    let at = 2 * MS + 48 * MS / 100;
     let write = |on: bool| {
         let mut lab = small_lab(&format!("zero_latency_write = {on}"));
         run(&mut lab, &[(at, WriteFua, 0, 50)])[0].medium
