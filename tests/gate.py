@@ -55,6 +55,7 @@ def parts() -> dict[str, list[list[str]]]:
         "shell lint": [["shellcheck", "--external-sources", *shell_scripts()]],
         "rust format and lint": rust,
         "rust tests": [["cargo", "test", *CRATE, "--locked", "--release"]],
+        "planted faults": [[sys.executable, "lab/disk/tests/faults.py"]],
         "lab builds": [[BIN / "snakemake", *SMOKE, "lab"]],
         "python tests": [[BIN / "pytest"]],
         "script tests": [[name] for name in tracked("*/test_*.sh")],

@@ -422,6 +422,8 @@ fn draft() -> impl Strategy<Value = Draft> {
 proptest! {
     #![proptest_config(ProptestConfig {
         cases: 1500,
+        // A drive without room for data is no case.
+        max_global_rejects: 1_000_000,
         failure_persistence: None,
         ..ProptestConfig::default()
     })]
@@ -475,9 +477,7 @@ proptest! {
             for (from, to) in picks {
                 if !free.is_empty() {
                     let from = holds[from.index(holds.len())] / unit;
-                    if !stand_ins.contains_key(&from) {
-                        stand_ins.insert(from, free.remove(to.index(free.len())));
-                    }
+                    stand_ins.entry(from).or_insert_with(|| free.remove(to.index(free.len())));
                 }
             }
             zone.remaps = stand_ins.iter().map(|(&from, &to)| [from, to]).collect();
