@@ -540,7 +540,7 @@ impl Writer {
             );
         }
         let revolution_ns = (60e9 / rpm).round() as u64;
-        let (zones, rows) = zones(layout)?;
+        let mut zones = zones(layout)?;
         // One of DiskSim's own files counts one cylinder too few.
         let last = zones.iter().filter_map(|z| z.last_cylinder).max();
         let cylinders = cylinders.max(last.map_or(0, |c| c.saturating_add(1)));
@@ -552,7 +552,18 @@ impl Writer {
         };
         // DiskSim, too, takes what the zones hold in place of the stated count.
         let revolution_ps = revolution_ns as i64 * 1000;
-        let sectors = Geometry::of_zones(&zones, shape, heads, cylinders, revolution_ps)
+        let lay =
+            |zones: &[ZoneSpec]| Geometry::of_zones(zones, shape, heads, cylinders, revolution_ps);
+        let mut laid = lay(&zones);
+        if laid.is_err() && zones.iter().any(|z| !z.remaps.is_empty()) {
+            // A stand-in that cannot be one costs its defect, not the drive.
+            zones.iter_mut().for_each(|z| z.remaps.clear());
+            laid = lay(&zones);
+            self.notes.push(
+                "the remapped defects cannot all be where the file says; they are left out".into(),
+            );
+        }
+        let sectors = laid
             .map_err(|(_, message)| Error::field(&layout.at, "Zones", message))?
             .sectors;
         let stated = model.whole_or_0("Block count")?;
@@ -604,7 +615,7 @@ impl Writer {
         );
         self.put(
             "zones",
-            format!("[\n{rows}]"),
+            format!("[\n{}]", rows(&zones)),
             "measured",
             "layout model g1",
         );
@@ -621,30 +632,32 @@ impl Writer {
                 );
             }
         }
-        let measured = match mechanics.word("Seek type")? {
+        let written = mechanics.word("Seek type")?;
+        let kind: String = written
+            .chars()
+            .filter(char::is_ascii_alphanumeric)
+            .map(|c| c.to_ascii_lowercase())
+            .collect();
+        let measured = match kind.as_str() {
             "extracted" => extracted(mechanics, folder)?,
-            "linear" | "three-point-line" => three_points(mechanics, cylinders, false)?,
-            "curve" | "three-point" | "three-point-curve" => {
-                three_points(mechanics, cylinders, true)?
-            }
+            "linear" | "threepointline" => three_points(mechanics, cylinders, false)?,
+            "curve" | "threepoint" | "threepointcurve" => three_points(mechanics, cylinders, true)?,
             "hpl" => hpl(mechanics, cylinders, false)?,
             "hplplus10" => hpl(mechanics, cylinders, true)?,
             "constant" | "const" => {
                 let key = ["Constant seek time", "Average seek time"]
                     .into_iter()
-                    .find(|key| mechanics.values.contains_key(*key));
-                vec![(
-                    1,
-                    to_ns(mechanics.number(key.unwrap_or("Average seek time"))?),
-                )]
+                    .find(|key| mechanics.values.contains_key(*key))
+                    .unwrap_or("Average seek time");
+                vec![(1, to_ns(mechanics.number(key)?))]
             }
-            other => return mechanics.wrong(
-                "Seek type",
-                format!(
-                    "{other} is not known; there are extracted, linear and curve (three-point), \
-                         hpl, hplplus10 and constant"
-                ),
-            ),
+            _ => {
+                let message = format!(
+                    "{written} is not known; there are extracted, linear and curve (three-point), \
+                     hpl, hplplus10 and constant"
+                );
+                return mechanics.wrong("Seek type", message);
+            }
         };
         let reads = monotone(&measured);
         if reads != measured {
@@ -902,9 +915,9 @@ impl Writer {
     }
 }
 
-/// Zones, and the same as rows of TOML.
-fn zones(layout: &Block) -> Result<(Vec<ZoneSpec>, String), Error> {
-    let (mut specs, mut rows) = (Vec::new(), String::new());
+/// Zones as the file has them.
+fn zones(layout: &Block) -> Result<Vec<ZoneSpec>, Error> {
+    let mut specs = Vec::new();
     for value in layout.list("Zones")? {
         let Value::Block(zone) = value else {
             return layout.wrong("Zones", "has something else than zones");
@@ -929,7 +942,7 @@ fn zones(layout: &Block) -> Result<(Vec<ZoneSpec>, String), Error> {
             milli if per_track > 0 => milli % (per_track.saturating_mul(1000)),
             milli => milli,
         };
-        let spec = ZoneSpec {
+        specs.push(ZoneSpec {
             first_cylinder: zone.small("First cylinder number")?,
             last_cylinder: Some(zone.small("Last cylinder number")?),
             sectors_per_track: per_track,
@@ -940,30 +953,35 @@ fn zones(layout: &Block) -> Result<(Vec<ZoneSpec>, String), Error> {
             spares: zone.whole_or_0("Number of spares")?,
             slips: zone.places("slips")?,
             remaps: defects.chunks(2).map(|p| [p[0], p[1]]).collect(),
-        };
-        writeln!(
-            rows,
-            "  {{ first_cylinder = {}, last_cylinder = {}, sectors_per_track = {}, \
-             track_skew_millisectors = {}, cylinder_skew_millisectors = {}, offset_millisectors = {}, \
-             empty_sectors = {}, spares = {}, slips = {:?}, remaps = {:?} }},",
-            spec.first_cylinder,
-            zone.small("Last cylinder number")?,
-            per_track,
-            spec.track_skew_milli,
-            spec.cylinder_skew_milli,
-            offset,
-            spec.empty_sectors,
-            spec.spares,
-            spec.slips,
-            spec.remaps,
-        )
-        .expect("writing to a string");
-        specs.push(spec);
+        });
     }
     if specs.is_empty() {
         return layout.wrong("Zones", "are missing");
     }
-    Ok((specs, rows))
+    Ok(specs)
+}
+
+/// Zones as rows of TOML.
+fn rows(zones: &[ZoneSpec]) -> String {
+    let row = |zone: &ZoneSpec| {
+        format!(
+            "  {{ first_cylinder = {}, last_cylinder = {}, sectors_per_track = {}, \
+             track_skew_millisectors = {}, cylinder_skew_millisectors = {}, \
+             offset_millisectors = {}, empty_sectors = {}, spares = {}, slips = {:?}, \
+             remaps = {:?} }},\n",
+            zone.first_cylinder,
+            zone.last_cylinder.unwrap_or(zone.first_cylinder),
+            zone.sectors_per_track,
+            zone.track_skew_milli,
+            zone.cylinder_skew_milli,
+            zone.offset_milli.unwrap_or(0),
+            zone.empty_sectors,
+            zone.spares,
+            zone.slips,
+            zone.remaps,
+        )
+    };
+    zones.iter().map(row).collect()
 }
 
 /// Measured seek times: distance in cylinders and ns.
