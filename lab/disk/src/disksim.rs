@@ -638,13 +638,15 @@ impl Writer {
                     to_ns(mechanics.number(key.unwrap_or("Average seek time"))?),
                 )]
             }
-            other => return mechanics.wrong(
-                "Seek type",
-                format!(
+            other => {
+                return mechanics.wrong(
+                    "Seek type",
+                    format!(
                     "{other} is not known; there are extracted, linear and curve (three-point), \
                          hpl, hplplus10 and constant"
                 ),
-            ),
+                )
+            }
         };
         let reads = monotone(&measured);
         if reads != measured {
