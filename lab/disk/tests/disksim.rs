@@ -349,6 +349,24 @@ fn a_falling_curve_is_noted() {
 }
 
 #[test]
+fn defects_that_cannot_be_are_left_out() {
+    // Two in one place; with the note, the drive is as without them.
+    let changes = [
+        ("scheme used = 0", "scheme used = 9"),
+        ("spares = 0", "spares = 1"),
+        ("defects = []", "defects = [0, 59, 1, 59]"),
+    ];
+    let notes = imported(&changes).notes;
+    assert!(
+        notes.iter().any(|n| n.contains("they are left out")),
+        "{notes:?}"
+    );
+    let drive = model(&changes);
+    assert_eq!(drive.geometry.track(0).place.cylinder, 0);
+    assert_eq!(drive.geometry.track(1).place.cylinder, 0);
+}
+
+#[test]
 fn models_in_files_of_their_own() {
     let folder = folder().join("split");
     std::fs::create_dir_all(&folder).unwrap();
