@@ -44,7 +44,7 @@ pub enum Sparing {
     CylinderFront,
     /// As `cylinder_front`, but a slip pushes all that follows in the zone \[6\].
     CylinderFrontSlipToEnd,
-    /// Only slips, and they push all that follows in the zone \[7\].
+    /// As `cylinder_slip_to_end`; drives extracted so have slips and no spares \[7\].
     End,
     /// At the end of each range of cylinders \[8\].
     Range,
