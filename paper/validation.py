@@ -6,8 +6,6 @@ repeats it). published.csv: the catalogue's drives against what papers measured 
 tests write both files and fail when they are stale.
 """
 
-from pathlib import Path
-
 import pandas as pd
 
 from analysis import numbers
