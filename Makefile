@@ -40,7 +40,7 @@ determinism:
 validation:
 	@test -d "$(TRACES)" || { echo "make validation: there is no folder '$(TRACES)'; TRACES=DIR names the one with DiskSim's .diskspecs, .model, .seek and .trace files" >&2; exit 1; }
 	@envs/bootstrap build
-	@cd lab/disk && SPINDLE_TRACES="$(abspath $(TRACES))" cargo test --release --quiet --test validation -- --nocapture
+	@cd lab/disk && SPINDLE_TRACES="$(abspath $(TRACES))" cargo test --profile checked --quiet --test validation -- --nocapture
 
 doctor:
 	@envs/bootstrap --doctor build tex test

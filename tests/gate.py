@@ -54,7 +54,7 @@ def parts() -> dict[str, list[list[str]]]:
         "rules format": [[BIN / "snakefmt", "--check", *rules]],
         "shell lint": [["shellcheck", "--external-sources", *shell_scripts()]],
         "rust format and lint": rust,
-        "rust tests": [["cargo", "test", *CRATE, "--locked", "--release"]],
+        "rust tests": [["cargo", "test", *CRATE, "--locked", "--profile", "checked"]],
         "planted faults": [[sys.executable, "lab/disk/tests/faults.py"]],
         "lab builds": [[BIN / "snakemake", *SMOKE, "lab"]],
         "python tests": [[BIN / "pytest"]],
