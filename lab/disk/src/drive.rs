@@ -1291,13 +1291,11 @@ impl Drive {
                 earliest_ps: 0,
                 any_order,
             };
-            let mut head = self.mechanics.position(&self.head, now_ps, from, false);
             if on_arrival && self.read_segments[number].start == from {
-                self.read_segments[number].start = self.mechanics.first_after_landing(&head);
+                let landed = self.mechanics.position(&self.head, now_ps, from, false);
+                self.read_segments[number].start = self.mechanics.first_after_landing(&landed);
             }
-            head = self.head;
-            let passed = self.mechanics.access(&mut head, now_ps, span, false);
-            self.head = head;
+            let passed = self.mechanics.access(&mut self.head, now_ps, span, false);
             (passed.first_ps, passed.done_ps)
         };
         debug_assert_eq!(self.head.lbn, end);
@@ -1371,8 +1369,9 @@ impl Drive {
             },
             any_order,
         };
-        let mut head = self.head;
-        let passed = self.mechanics.access(&mut head, shared.now_ps, span, true);
+        let passed = self
+            .mechanics
+            .access(&mut self.head, shared.now_ps, span, true);
         // In free order what has passed is not known by sector: nothing is safe until all is.
         self.writing = (!any_order).then(|| {
             let track = self.model().geometry.track(lbn);
@@ -1384,7 +1383,6 @@ impl Drive {
             };
             (begins, end)
         });
-        self.head = head;
         shared.schedule(passed.done_ps, Event::ArmDone { unit: self.unit });
         self.job = Some(Job::Write { segment: number });
         (self.ahead, self.paused) = (None, None);
