@@ -181,7 +181,8 @@ struct Leave {
 /// waiting (thousandths), unless the drive's file says otherwise.
 ///
 /// D. Jacobson, J. Wilkes, Disk scheduling algorithms based on rotational position, HPL-CSP-91-7,
-/// 1991, recommend weights near 6 ms of positioning for a second of waiting.
+/// 1991, recommend weights near 6 ms of positioning for a second of waiting (recalled, not
+/// verified; a named assumption).
 const AGED_SPTF_PERMILLE: u32 = 6;
 
 /// A flush that waits until all pieces admitted before `admitted` are on the medium.

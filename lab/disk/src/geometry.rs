@@ -375,7 +375,6 @@ impl Geometry {
     }
 
     fn zone_index(&self, lbn: u64) -> usize {
-        // Few zones: a look from the front is as fast as a binary search, and simpler to predict.
         self.zones.partition_point(|z| z.first_lbn <= lbn) - 1
     }
 
