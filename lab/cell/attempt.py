@@ -108,8 +108,9 @@ def main(argv: list[str] | None = None) -> int:
             left = run.boot(one, build, work, lambda line: print(line, file=sys.stderr))
             for line in (work / "agent.log").read_text(errors="replace").splitlines():
                 print(line.split(" ", 3)[-1])
-            if LABEL in left.traces:
-                print("trace:", asdict(trace.summarize(trace.parse(left.traces[LABEL])) or trace.NOTHING))
+            summary = trace.summarize(trace.parse(left.traces.get(LABEL, "")))
+            if summary is not None:
+                print("trace:", asdict(summary))
             print(f"host: {left.timing.total_s:.1f} s, of which boot {left.timing.boot_s:.1f} s")
             if options.keep:
                 options.keep.mkdir(parents=True, exist_ok=True)
