@@ -21,7 +21,6 @@ import re
 import shutil
 import stat
 import struct
-import subprocess
 import sys
 from pathlib import Path
 
@@ -42,8 +41,11 @@ KERNEL_META = "linux-image-amd64"
 # Program in the image -> its source, relative to the repository.
 PROGRAMS = {
     "sbin/spindle-agent": "lab/guest/agent/agent.c",
+    "usr/local/bin/fs-stress": "lab/guest/stress/fs-stress.c",
     "usr/local/bin/stopwatch": "workloads/common/stopwatch.c",
 }
+# Script in the image -> its source.
+SCRIPTS = {"usr/local/bin/confined": "lab/guest/agent/confined.sh"}
 INIT = "lab/guest/agent/init.c"
 
 # Loaded by QEMU for `-machine pc -kernel vmlinux` without display and network.
@@ -83,7 +85,13 @@ def say(text: str) -> None:
 def sources() -> list[Path]:
     """Return the files of the repository that decide what the image is."""
     own = [LOCK, MODULES, *(HERE / f"{name}.py" for name in ("build", "imaging", "lockfile")), REPOSITORY / INIT]
-    return sorted([*own, *(REPOSITORY / COMMON).glob("*.h"), *(REPOSITORY / source for source in PROGRAMS.values())])
+    return sorted(
+        [
+            *own,
+            *(REPOSITORY / COMMON).glob("*.h"),
+            *(REPOSITORY / source for source in [*PROGRAMS.values(), *SCRIPTS.values()]),
+        ]
+    )
 
 
 def inputs_hash(tools: dict[str, str]) -> str:
@@ -358,6 +366,9 @@ def add_own_files(root: Path) -> None:
         (root / name).symlink_to(target)
     for name, source in PROGRAMS.items():
         compile_program(REPOSITORY / source, root / name)
+    for name, source in SCRIPTS.items():
+        shutil.copyfile(REPOSITORY / source, root / name)
+        (root / name).chmod(0o755)
 
 
 def cpio(entries: list[tuple[str, int, bytes]]) -> bytes:
