@@ -44,6 +44,10 @@ COLUMNS = (
 NOT_RUN = "not run"
 REFERENCE = "reference data of the paper, nothing to run"
 FULL_SCALE = 1
+REASONS = "; "
+"""Between the reasons of one entry."""
+FAILED_PARTLY = " failed: "
+"""In the reason of a mean that lacks repetitions."""
 
 
 @dataclass(frozen=True)
@@ -152,14 +156,14 @@ def measured(
     if len(good) < len(found):
         given = {text or f"no such {metric} in the result" for number, text in zip(found, frame.reason, strict=True)
                  if number is None}  # fmt: skip
-        failed = "failed" if not good else f"{len(found) - len(good)} of {len(found)} failed"
-        reasons.append(f"{failed}: {'; '.join(sorted(given))}")
+        text = REASONS.join(sorted(given))
+        reasons.append(f"{len(found) - len(good)} of {len(found)}{FAILED_PARTLY}{text}" if good else f"failed: {text}")
     if good and scale != FULL_SCALE:
         reasons.append(scaled(scale))
     if good and note:
         reasons.append(note)
     stand_in = bool({*frame.guest, *frame.controller} & stand_ins)
-    return Entry(published, mean, std, len(good), stand_in, "; ".join(reasons), tuple(frame.id), not note, scale)
+    return Entry(published, mean, std, len(good), stand_in, REASONS.join(reasons), tuple(frame.id), not note, scale)
 
 
 def write(entries: list[Entry], path: Path) -> None:

@@ -82,7 +82,8 @@ def macro_result(key: tuple[str, ...], seconds: float, seed: int, scale: float =
     names = POSTMARK_PHASES if workload == "postmark" else ("first", "second", "third")
     phases = [{"name": name, "begin_ns": begin, "end_ns": end}
               for name, begin, end in zip(names, ends[:-1], ends[1:], strict=True)]  # fmt: skip
-    metrics = {"elapsed_ns": elapsed_ns, "phases": phases, "requests": 40000, "queue_depth_mean": 1.5,
+    metrics = {"elapsed_ns": elapsed_ns, "phases": phases, "workload": {}, "read_bytes": 100000000,
+               "write_bytes": 400000000, "requests": 40000, "queue_depth_mean": 1.5,
                "queue_depth_max": 1 if tags == "none" else int(tags), "drain_ns": 0, "read_hits": 0,
                "flushes": 0}  # fmt: skip
     return record(cell_id, cell_id, row, scale, seed, metrics)
