@@ -74,31 +74,6 @@ class Summary:
     """From the last acknowledgement until all data was on the medium."""
 
 
-NOTHING = Summary(
-    requests=0,
-    reads=0,
-    writes=0,
-    fua_writes=0,
-    flushes=0,
-    read_bytes=0,
-    write_bytes=0,
-    request_bytes_mean=None,
-    read_share=None,
-    read_hits=0,
-    cached_write_share=None,
-    sequential_share=None,
-    seek_distance_mean_lbn=None,
-    seek_distance_median_lbn=None,
-    response_mean_ns=None,
-    response_p95_ns=None,
-    busy_share=None,
-    queue_depth_mean=0.0,
-    queue_depth_max=0,
-    drain_ns=0,
-)
-"""Sums of no request."""
-
-
 def split(text: str) -> dict[str, str]:
     """The lines of each cell by label, each with the file's header and its own `# cell` line in front."""
     lines = text.splitlines()

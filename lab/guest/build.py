@@ -41,6 +41,7 @@ KERNEL_META = "linux-image-amd64"
 # Program in the image -> its source, relative to the repository.
 PROGRAMS = {
     "sbin/spindle-agent": "lab/guest/agent/agent.c",
+    "usr/local/bin/fs-stress": "lab/guest/stress/fs-stress.c",
     "usr/local/bin/stopwatch": "workloads/common/stopwatch.c",
 }
 # Script in the image -> its source.
