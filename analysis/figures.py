@@ -20,12 +20,6 @@ MADE = ("figure1.csv", "figure2.csv", "figure2.bands.csv", "io-summary.csv", "fi
 """Files that `build` writes."""
 
 
-def wanted(ids: list[str]) -> list[str]:
-    """The cells, of these, that figures and summary are made from."""
-    named = [*schedule.cells(ids).values(), *write_pattern.cells(ids).values(), *io_summary.chosen(ids)]
-    return sorted({cell for cell in named if cell})
-
-
 def build(results: Path, ids: list[str], out: Path) -> None:
     """Write everything."""
     out.mkdir(parents=True, exist_ok=True)

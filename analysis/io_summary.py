@@ -8,25 +8,13 @@ import csv
 import dataclasses
 from pathlib import Path
 
-from analysis import traces
+from analysis import figure_cells, traces
 from analysis.load import SCHEDULERS
 from lab.cell import trace
 
-RAW_WORKLOAD = ".rawio-read-random.s01"
-"""How the id ends of the cell that stands for a configuration of the device itself."""
 SETTING = ("controller", "drive", "tags", "scheduler", "file_system", "workload", "parameters", "scale", "seed")
 SUMS = tuple(field.name for field in dataclasses.fields(trace.Summary))
 COLUMNS = ("cell", *SETTING, *SUMS, "reason")
-
-
-def chosen(ids: list[str]) -> list[str]:
-    """Cells with a line. A raw cell's id has four parts before workload and seed, others a file system besides."""
-    return [cell for cell in sorted(ids) if cell.endswith(RAW_WORKLOAD) or on_file_system(cell)]
-
-
-def on_file_system(cell_id: str) -> bool:
-    """The cell's id names a file system: the fifth part, where the device itself has workload and parameters."""
-    return not cell_id.split(".")[4].startswith(("rawio-", "fio-"))
 
 
 def line(results: Path, cell_id: str) -> dict[str, str]:
@@ -60,7 +48,7 @@ def shown(value: float | None) -> str:
 
 def build(results: Path, ids: list[str]) -> list[dict[str, str]]:
     """All lines, by cell id."""
-    return [line(results, cell_id) for cell_id in chosen(ids)]
+    return [line(results, cell_id) for cell_id in figure_cells.summary_cells(ids)]
 
 
 def write(rows: list[dict], columns: tuple[str, ...], path: Path) -> None:

@@ -7,20 +7,15 @@ how many commands were outstanding: one process that waits for its write has non
 queue. So a write that arrives at an idle disk counts as `alone`, any other as `queued`.
 """
 
-import re
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
 import pandas as pd
 
-from analysis import numbers, traces
+from analysis import figure_cells, numbers, traces
 from analysis.tables import Entry, Published
 
-FILE_SYSTEMS = ("ffs", "softupdates", "ntfs")
-TAGS = ("32", "64")
-"""Tags of the cells to take, the first that the profile has."""
-CELL = r"scsi-virtio\.ultrastar-36zx\.t{tags}\.both\.{file_system}\.postmark(-x[0-9.]+)?\.s01"
 MAGNIFIED = "ntfs"
 """The file system whose log is magnified."""
 SECOND_NS = 1_000_000_000
@@ -63,21 +58,6 @@ class Burst:
     writes: int
     rising: int
     """Writes that begin above the one before them."""
-
-
-def cells(ids: list[str]) -> dict[str, str | None]:
-    """File system to the cell that shows it, None where the profile has none; all with the same tags."""
-    best: dict[str, str | None] = dict.fromkeys(FILE_SYSTEMS)
-    for tags in TAGS:
-        found = {}
-        for name in FILE_SYSTEMS:
-            pattern = re.compile(CELL.format(tags=tags, file_system=name))
-            # Sorted, the cell at full size comes before one that is scaled down.
-            fitting = sorted((cell for cell in ids if pattern.fullmatch(cell)), key=lambda cell: (len(cell), cell))
-            found[name] = fitting[0] if fitting else None
-        if sum(map(bool, found.values())) > sum(map(bool, best.values())):
-            best = found
-    return best
 
 
 def writes(frame: pd.DataFrame, begin_ns: int) -> pd.DataFrame:
@@ -226,7 +206,7 @@ def build(results: Path, ids: list[str]) -> tuple[list[Entry], list[dict], dict]
     entries, band_rows, panels = [], [], {}
     found_in: dict[str, tuple[traces.TracedCell, pd.DataFrame]] = {}
     reasons: dict[str, str] = {}
-    for name, cell_id in cells(ids).items():
+    for name, cell_id in figure_cells.writes_cells(ids).items():
         cell = traces.cell(results, cell_id)
         reason = cell.reason
         if not reason and not cell.phases:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis import schedule, traces, write_pattern
+from analysis import figure_cells, schedule, traces, write_pattern
 from lab.cell.errors import SpindleError
 from paper.figures import STYLE, plt, save
 
@@ -130,7 +130,7 @@ def limits(values: dict[str, float]) -> dict[str, float]:
 def picture_writes(results: Path, panels: dict, path: Path) -> None:
     """Figure 2: a to c the whole run of each file system, d a piece of the log."""
     figure, grid = plt.subplots(2, 2, figsize=(6.6, 5.4), layout="constrained")
-    places = dict(zip(write_pattern.FILE_SYSTEMS, grid.flat, strict=False))
+    places = dict(zip(figure_cells.WRITES_FILE_SYSTEMS, grid.flat, strict=False))
     found = {
         name: write_pattern.writes(traces.read(results / "cells" / panel["cell"]), panel["phases"][0]["begin_ns"])
         for name, panel in panels.items()

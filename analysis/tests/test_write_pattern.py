@@ -6,7 +6,7 @@ from itertools import pairwise
 import pandas as pd
 import pytest
 
-from analysis import traces, write_pattern
+from analysis import figure_cells, traces, write_pattern
 from paper.tests import synthetic_traces as invented
 
 SECOND = write_pattern.SECOND_NS
@@ -19,7 +19,7 @@ def values(entries):
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
     folder = tmp_path_factory.mktemp("results")
-    ids = [invented.write_postmark(folder, name) for name in write_pattern.FILE_SYSTEMS]
+    ids = [invented.write_postmark(folder, name) for name in figure_cells.WRITES_FILE_SYSTEMS]
     return write_pattern.build(folder, ids)
 
 
@@ -46,7 +46,7 @@ def test_horizontal_lines_are_ffs_synchronous_writes(built):
 
 def test_bands_add_up(built):
     found = values(built[0])
-    for name in write_pattern.FILE_SYSTEMS:
+    for name in figure_cells.WRITES_FILE_SYSTEMS:
         rows = [row for row in built[1] if row["row"] == name]
         assert len(rows) == write_pattern.BANDS
         assert sum(row["writes"] for row in rows) == found[name, "writes"]
@@ -86,17 +86,6 @@ def test_no_period_in_steady_or_missing_writes():
     assert write_pattern.period(steady.iloc[:1], 0, 3 * SECOND) is None
 
 
-def test_cells_take_the_same_tags_for_all():
-    scsi = "scsi-virtio.ultrastar-36zx"
-    ids = [f"{scsi}.t64.both.{name}.postmark.s01" for name in ("ffs", "softupdates", "ntfs")]
-    assert list(write_pattern.cells(ids).values()) == ids
-    ids += [f"{scsi}.t32.both.ffs.postmark-x0.25.s01", f"{scsi}.t32.both.ffs.postmark.s02"]
-    assert write_pattern.cells(ids)["ffs"] == f"{scsi}.t64.both.ffs.postmark.s01"
-    ids += [f"{scsi}.t32.both.{name}.postmark-x0.25.s01" for name in ("softupdates", "ntfs")]
-    assert write_pattern.cells(ids)["ffs"] == f"{scsi}.t32.both.ffs.postmark-x0.25.s01"
-    assert set(write_pattern.cells([]).values()) == {None}
-
-
 def test_build_says_what_is_missing(tmp_path):
     ids = [invented.write_postmark(tmp_path, "ffs", failed="the guest's kernel panicked")]
     entries, rows, panels = write_pattern.build(tmp_path, ids)
@@ -105,7 +94,7 @@ def test_build_says_what_is_missing(tmp_path):
     }  # fmt: skip
     assert rows == []
     assert {entry.reproduced for entry in entries} == {None}
-    assert len(entries) == len(write_pattern.FILE_SYSTEMS) * len(write_pattern.UNITS)
+    assert len(entries) == len(figure_cells.WRITES_FILE_SYSTEMS) * len(write_pattern.UNITS)
 
 
 def test_writes_leave_out_what_came_before_the_first_phase(tmp_path):
