@@ -60,6 +60,17 @@ rule report:
         REPORT,
 
 
+rule measured:
+    input:
+        REPORT[2:],
+
+
+# The papers' protocol repeats everything; this is one number for each table entry.
+rule first_repetition:
+    input:
+        (paths.result_path(PROFILE, cell.id) for run in RUNS.values() for cell in run.cells if run.cells[0].seed == 1),
+
+
 rule white2001:
     input:
         expand(f"results/{PROFILE}/tables/{PAPER}/{{table}}.tex", table=TABLES),

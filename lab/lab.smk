@@ -9,6 +9,9 @@
 # is missing behind its ancient() output, and the report would end without a word (dag.py, update_needrun, `masked`).
 
 
+from pathlib import Path
+
+
 def identity_file(name):
     """Identity file of one input."""
     return f"{BUILD}/identity/{name}.json"
@@ -23,6 +26,23 @@ STEP = f"{PYTHON} -m lab.cell.step"
 MODEL = built("disk", "release/libspindle_disk.a", "release/spindle-disk")
 QEMU = built("qemu", "qemu-system-x86_64")
 GUEST = built("guest", "manifest.json", "vmlinux", "initramfs.cpio", "root.erofs")
+
+
+def workload_image(name):
+    """A workload's image, and its stamp."""
+    return [f"{BUILD}/workloads/{name}.erofs", f"{BUILD}/workloads/{name}/{identity.stamp(f'workloads/{name}')}"]
+
+
+def file_system_image(run):
+    """The image that a run's disk starts from, if it has a file system."""
+    cell = run.cells[0]
+    return [] if cell.raw else [str(identity.image_path(Path(BUILD), cell.file_system, cell.drive))]
+
+
+WORKLOADS = list(dict.fromkeys(name for run in RUNS.values() for name in run.workloads))
+IMAGES = {
+    image: (run.cells[0].file_system, run.drive) for run in RUNS.values() for image in file_system_image(run)
+}
 
 
 BUILD_MODEL = (
@@ -62,10 +82,49 @@ rule guest:
         "{PYTHON} lab/guest/build.py && touch {output}"
 
 
+for name in WORKLOADS:
+
+    rule:
+        name:
+            f"workload_{name}"
+        output:
+            workload_image(name),
+        log:
+            f"{BUILD}/logs/workload-{name}.log",
+        params:
+            workload=name,
+        shell:
+            "rm -f {BUILD}/workloads/{params.workload}/built-*; "
+            "{STEP} --name 'workload {params.workload}' --about '10 s' --log {log} -- "
+            "{PYTHON} -m workloads.build {params.workload} && touch {output}"
+
+
+for image, (name, drive) in IMAGES.items():
+
+    rule:
+        name:
+            f"image_{name}_{drive}"
+        input:
+            ancient(MODEL),
+            ancient(QEMU),
+            ancient(GUEST),
+        output:
+            image,
+        log:
+            f"{BUILD}/logs/image-{drive}-{name}.log",
+        params:
+            file_system=name,
+            drive=drive,
+        shell:
+            "{STEP} --name 'file system {params.file_system} on {params.drive}' --about '20 s' --log {log} -- "
+            "{PYTHON} -m lab.cell.images --file-system {params.file_system} --drive {params.drive}"
+
+
 rule lab:
     input:
         QEMU,
         GUEST,
+        [workload_image(name) for name in WORKLOADS],
 
 
 rule drive:
@@ -88,13 +147,15 @@ for run_id, run in RUNS.items():
             f"run_{run_id}"
         input:
             [identity_file(name) for name in ("qemu", "model", "guest", "reader")],
-            [identity_file(name) for name in dict.fromkeys(cell.workload for cell in run.cells)],
+            [identity_file(name) for name in run.workloads],
             identity_file(f"drive-{run.drive}"),
             identity_file(f"controller-{run.controller}"),
             identity_file(f"run-{PROFILE}-{run_id}"),
             ancient(MODEL),
             ancient(QEMU),
             ancient(GUEST),
+            [ancient(workload_image(name)) for name in run.workloads],
+            ancient(file_system_image(run)),
         output:
             [paths.result_path(PROFILE, cell.id) for cell in run.cells],
         log:

@@ -38,6 +38,10 @@ class CellReport:
     """What the agent said about one cell."""
 
     metrics: dict[str, int] = field(default_factory=dict)
+    phases: list[dict] = field(default_factory=list)
+    """Name, begin_ns and end_ns of each phase the workload reported, in virtual ns."""
+    said: list[str] = field(default_factory=list)
+    """Other lines of standard output."""
     errors: list[str] = field(default_factory=list)
     exit_status: int | None = None
     ended: bool = False
@@ -117,10 +121,19 @@ def parse(text: str) -> Report:
 
 
 def _metric(cell: CellReport, line: str) -> None:
-    """One line of a workload's standard output; only `metric <name> <integer>` is data, the rest is for people."""
+    """One line of a workload's standard output; only `metric <name> <integer>` and
+    `phase <name> <begin_ns> <end_ns>` are data, the rest is for people.
+    """
     words = line.split()
     if len(words) == 3 and words[0] == "metric":
         if words[1] in cell.metrics or not words[2].isdigit():
             cell.problem = cell.problem or f"the workload printed a metric twice or without a number: {line!r}"
         else:
             cell.metrics[words[1]] = int(words[2])
+    elif words[:1] == ["phase"]:
+        if len(words) != 4 or not (words[2].isdigit() and words[3].isdigit()) or int(words[3]) < int(words[2]):
+            cell.problem = cell.problem or f"the workload printed a phase without a begin and an end: {line!r}"
+        else:
+            cell.phases.append({"name": words[1], "begin_ns": int(words[2]), "end_ns": int(words[3])})
+    elif line:
+        cell.said.append(line)

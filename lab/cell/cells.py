@@ -1,16 +1,24 @@
 # SPDX-License-Identifier: MIT
 """Cells and runs: a sheet's rows times a profile's repetitions."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from functools import cache
 
-from lab.cell import catalogue, config
+from lab.cell import catalogue, config, filesystems
 from lab.cell.errors import ConfigError
 from lab.cell.paths import ROOT
 
 PAPERS = ("white2001",)
+WORKLOADS = tuple(sorted(path.parent.name for path in (ROOT / "workloads").glob("*/README.md")))
+"""Folders of workloads/ that are workloads."""
 CROSSCHECK = "crosscheck"
 """Table of the cells that hold one workload against another."""
+RAW = "raw"
+RAW_WORKLOADS = ("rawio", "fio")
+"""Workloads of the device itself."""
+NEEDED_BY = {"fio": ("rawio",)}
+"""Workloads that call a program of others."""
 
 
 @dataclass(frozen=True)
@@ -25,22 +33,38 @@ class Cell:
     scheduler: str
     """both, disk, host or none."""
     file_system: str
+    """raw for the device itself, or a name in lab/guest/filesystems."""
     workload: str
-    op: str
-    pattern: str
-    scale: int
+    words: tuple[str, ...]
+    """Parameters of the workload, `key=value` each, in the sheet's order."""
+    scale: str
+    """Size relative to the paper's workload, a decimal in (0, 1]."""
     seed: int
     tables: tuple[str, ...]
 
     @property
-    def run(self) -> str:
-        """Id of the run that serves the cell."""
+    def base(self) -> str:
+        """Controller, drive, tags and scheduler: what ids begin with."""
         return f"{self.controller}.{self.drive}.t{self.tags}.{self.scheduler}"
+
+    @property
+    def run(self) -> str:
+        """Id of the run that serves the cell. A cell on a file system has a boot of its own: what is cached, and where
+        files lie, would else come from the cell before."""
+        return self.base if self.raw else self.id
 
     @property
     def id(self) -> str:
         """Readable, stable id."""
-        return f"{self.run}.{self.workload}-{self.op}-{self.pattern}.s{self.seed:02d}"
+        parts = [self.base, *([] if self.raw else [self.file_system])]
+        name = "-".join([self.workload, *self.parameters.values()])
+        scaled = "" if self.scale == "1" else f"-x{self.scale}"
+        return ".".join([*parts, f"{name}{scaled}", f"s{self.seed:02d}"])
+
+    @property
+    def raw(self) -> bool:
+        """The workload uses the device itself."""
+        return self.file_system == RAW
 
     @property
     def host_scheduler(self) -> bool:
@@ -60,12 +84,12 @@ class Cell:
     @property
     def parameters(self) -> dict[str, str]:
         """Parameters of the workload, as result.json has them."""
-        return {"op": self.op, "pattern": self.pattern}
+        return dict(word.split("=", 1) for word in self.words)
 
 
 @dataclass(frozen=True)
 class Run:
-    """An ordered list of cells served by one boot: one configuration."""
+    """An ordered list of cells served by one boot: one configuration, one file system or none."""
 
     id: str
     paper: str
@@ -73,6 +97,14 @@ class Run:
     drive: str
     tags: str
     cells: tuple[Cell, ...]
+    script: tuple[str, ...] = ()
+    """Lines of the job in place of the cells' own: for what is not measured (an image made, a trial)."""
+
+    @property
+    def workloads(self) -> tuple[str, ...]:
+        """Workloads whose images the run needs."""
+        names = {cell.workload for cell in self.cells} & set(WORKLOADS)
+        return tuple(sorted(names.union(*(NEEDED_BY.get(name, ()) for name in names))))
 
 
 @cache
@@ -96,6 +128,18 @@ def sheet(paper: str) -> tuple[dict, ...]:
                 f"{where}: {row['tags']} tags, but controller {row['controller']!r} can have at most {limit} "
                 f"commands outstanding; lower the tags or choose another controller"
             )
+        if (row["file_system"] == RAW) != (row["workload"] in RAW_WORKLOADS):
+            raise ConfigError(
+                f"{where}: workload {row['workload']!r} and file system {row['file_system']!r} do not go together; "
+                f"{', '.join(RAW_WORKLOADS)} use the device itself ({RAW}), the others need a file system"
+            )
+        if row["file_system"] != RAW:
+            filesystems.require(row["file_system"], where)
+            if row["workload"] not in WORKLOADS:
+                raise ConfigError(
+                    f"{where}: workload {row['workload']!r} has no folder in workloads/; "
+                    f"{config.nearest(row['workload'], WORKLOADS)}"
+                )
         key = tuple(value for name, value in row.items() if name != "tables")
         if key in seen:
             raise ConfigError(f"{where}: the same cell as line {seen[key]}; join their tables in one row")
@@ -104,36 +148,56 @@ def sheet(paper: str) -> tuple[dict, ...]:
     return tuple(rows)
 
 
+def _cell(paper: str, row: dict, seed: int) -> Cell:
+    values = {name: value for name, value in row.items() if name not in ("tables", "parameters")}
+    words = tuple(row["parameters"].split())
+    return Cell(paper=paper, seed=seed, words=words, tables=tuple(row["tables"].split()), **values)
+
+
 @cache
 def cells(profile: str) -> tuple[Cell, ...]:
     """All cells of a profile. Repetitions come outermost, so that a shorter profile's run begins a longer one's.
 
-    Cells of the cross-check come once, behind all repetitions: what is measured does not notice them.
+    Cells of the cross-check come once, behind all repetitions: what is measured does not notice them. Cells on file
+    systems come last; the plan chooses them by patterns on their ids and may scale them down.
     """
     plan = config.plan(profile)
-    wanted = plan["runs"]
+    where = f"config/profiles/{profile}/plan.yaml"
     found = []
     for paper in PAPERS:
-        checks = [row for row in sheet(paper) if row["tables"] == CROSSCHECK]
-        measured = [row for row in sheet(paper) if row["tables"] != CROSSCHECK]
-        seeded = [(seed, row) for seed in range(1, plan["repetitions"] + 1) for row in measured]
-        for seed, row in [*seeded, *((1, row) for row in checks)]:
-            values = {name: value for name, value in row.items() if name not in ("tables", "scale")}
-            cell = Cell(paper=paper, seed=seed, scale=int(row["scale"]), tables=tuple(row["tables"].split()), **values)
-            if wanted == "all" or cell.run in wanted:
-                found.append(cell)
-    if wanted != "all":
+        raw = [row for row in sheet(paper) if row["file_system"] == RAW]
+        checks = [row for row in raw if row["tables"] == CROSSCHECK]
+        measured = [row for row in raw if row["tables"] != CROSSCHECK]
+        found += [_cell(paper, row, seed) for seed in range(1, plan["repetitions"] + 1) for row in measured]
+        found += [_cell(paper, row, 1) for row in checks]
+    if plan["runs"] != "all":
         known = {cell.run for cell in found}
-        for run_id in wanted:
+        for run_id in plan["runs"]:
             if run_id not in known:
-                all_runs = {
-                    f"{r['controller']}.{r['drive']}.t{r['tags']}.{r['scheduler']}" for p in PAPERS for r in sheet(p)
-                }
-                raise ConfigError(
-                    f"config/profiles/{profile}/plan.yaml: run {run_id!r} is in no sheet; "
-                    f"{config.nearest(run_id, all_runs)}"
-                )
-    return tuple(found)
+                raise ConfigError(f"{where}: run {run_id!r} is in no sheet; {config.nearest(run_id, known)}")
+        found = [cell for cell in found if cell.run in plan["runs"]]
+    return tuple(found + file_system_cells(plan.get("file_systems", []), where))
+
+
+def file_system_cells(choices: list[dict], where: str) -> list[Cell]:
+    """The cells on file systems that a plan's list chooses, repetitions outermost, each once.
+
+    A choice has `cells`, a list of patterns (as a shell's) on the part of the id between seed and scale,
+    `repetitions`, and `scale`.
+    """
+    rows = [_cell(paper, row, 1) for paper in PAPERS for row in sheet(paper) if row["file_system"] != RAW]
+    found: dict[str, Cell] = {}
+    most = max((choice["repetitions"] for choice in choices), default=0)
+    for seed in range(1, most + 1):
+        for choice in choices:
+            for pattern in choice["cells"]:
+                chosen = [cell for cell in rows if fnmatchcase(cell.id.rsplit(".", 1)[0], pattern)]
+                if not chosen:
+                    raise ConfigError(f"{where}: no row of a sheet fits 'file_systems' pattern {pattern!r}; correct it")
+                for cell in chosen if seed <= choice["repetitions"] else ():
+                    scaled = replace(cell, seed=seed, scale=choice.get("scale", cell.scale))
+                    found.setdefault(scaled.id, scaled)
+    return list(found.values())
 
 
 @cache

@@ -12,20 +12,19 @@ import os
 from functools import cache
 from pathlib import Path
 
-from lab.cell import catalogue, cells, config, job
+from lab.cell import catalogue, cells, config, filesystems, job
 from lab.cell.errors import EnvironmentMissing
 from lab.cell.paths import ROOT, build
 
 SOURCES = {
     "qemu": ("lab/qemu", "envs/qemu.lock"),
     "model": ("lab/disk",),
-    "guest": ("lab/guest", "envs/guest.lock", "envs/guest-packages.txt", "workloads/rawio", "workloads/fio"),
-    "rawio": ("workloads/rawio",),
-    "fio": ("workloads/fio",),
+    "guest": ("lab/guest", "envs/guest.lock", "envs/guest-packages.txt", "workloads/common"),
+    **{name: (f"workloads/{name}", "workloads/common", "workloads/build.py") for name in cells.WORKLOADS},
     # The code that reads what a run reports; what it asks of the run stands in the job and the command.
     "reader": ("lab/cell/run.py", "lab/cell/agent.py", "lab/cell/trace.py"),
 }
-IGNORED_FOLDERS = {"tests", "benches", "examples", "catalogue", "__pycache__", "target", "testdata"}
+IGNORED_FOLDERS = {"tests", "benches", "examples", "catalogue", "filesystems", "__pycache__", "target", "testdata"}
 IGNORED_SUFFIXES = {".md", ".smk", ".pyc"}
 
 
@@ -81,6 +80,56 @@ def controller(name: str) -> str:
     return digest(hashes([catalogue.entry_path("controllers", name), catalogue.entry_path("buses", bus)]))
 
 
+def file_system(name: str) -> str:
+    """Hash of a file system's description."""
+    return digest(hashes([filesystems.entry_path(name)]))
+
+
+IMAGE_LABEL = "image"
+"""Marker before the commands that make a file system."""
+
+
+def image_run(name: str, drive_name: str, device_bytes: str) -> cells.Run:
+    """The run that makes a file system on a drive, behind the first controller of its kind that queues commands."""
+    kind = catalogue.drive_bus_kind(drive_name)
+    fitting = [
+        one
+        for one in map(catalogue.controller, catalogue.names("controllers"))
+        if one.bus_kind == kind and one.max_tags > 1
+    ]
+    device = f"/dev/{fitting[0].disk}"
+    cell = cells.Cell(
+        paper=cells.PAPERS[0],
+        controller=fitting[0].name,
+        drive=drive_name,
+        tags=str(min(32, fitting[0].max_tags)),
+        scheduler="both",
+        file_system=cells.RAW,
+        workload=IMAGE_LABEL,
+        words=(),
+        scale="1",
+        seed=1,
+        tables=(),
+    )
+    making = [f"exec {line.format(device=device, bytes=device_bytes)}" for line in filesystems.file_system(name).make]
+    script = (f"cell {IMAGE_LABEL} 1", *making, "end")
+    return cells.Run(
+        f"{IMAGE_LABEL}.{drive_name}.{name}", cell.paper, cell.controller, drive_name, cell.tags, (cell,), script
+    )
+
+
+def image(name: str, drive_name: str) -> str:
+    """Hash of what decides the image of a file system on a drive."""
+    one = image_run(name, drive_name, "BYTES")
+    parts = [sources("qemu"), sources("model"), sources("guest"), drive(drive_name), controller(one.controller)]
+    return digest([*parts, run_texts(one)])
+
+
+def image_path(built: Path, name: str, drive_name: str) -> Path:
+    """Where the image of a file system on a drive lies in a build directory."""
+    return built / "filesystems" / f"{drive_name}.{name}.{image(name, drive_name)[:16]}.img"
+
+
 def run_texts(run: cells.Run, until: cells.Cell | None = None) -> dict:
     """What a run is asked to do, with placeholders for paths; with `until`, up to the end of that cell.
 
@@ -116,6 +165,7 @@ def of_cell(run: cells.Run, one: cells.Cell, moved: list[str]) -> dict[str, str]
         "controller": controller(run.controller),
         "guest": digest({"sources": sources("guest"), "moved": moved}),
         "workload": sources(one.workload),
+        **({} if one.raw else {"file_system": image(one.file_system, one.drive)}),
         "cell": cell(run, one),
     }
 
@@ -135,12 +185,17 @@ def files(profile: str) -> dict[str, object]:
     return found
 
 
-BUILT_FROM = {"disk": ("model",), "qemu": ("qemu", "model"), "guest": ("guest",)}
-"""Folder below build/ -> what is compiled into the things in it."""
+BUILT_FROM = {
+    "disk": ("model",),
+    "qemu": ("qemu", "model"),
+    "guest": ("guest",),
+    **{f"workloads/{name}": (name,) for name in cells.WORKLOADS},
+}
+"""Folder or image below build/ -> what is compiled into it."""
 
 
 def stamp(folder: str) -> str:
-    """Name of the stamp of a built folder: with other sources it has another name, so the folder is built again."""
+    """Name of the stamp of a built thing: with other sources it has another name, so it is built again."""
     return f"built-{digest([sources(name) for name in BUILT_FROM[folder]])[:16]}"
 
 

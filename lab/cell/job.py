@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Text of the job disk, of the topology file, and of the QEMU command of one run. Pure: cells in, text out."""
 
-from lab.cell import catalogue, config
+from decimal import Decimal
+
+from lab.cell import catalogue, config, filesystems
 from lab.cell.cells import Cell, Run
 
 CONTROL_SECTORS = 8
@@ -12,9 +14,13 @@ would depend on how many cells come after it."""
 SHUTDOWN_LABEL = "shutdown"
 """Marker after the last cell."""
 SYSTEM_LATENCY_NS = 20_000
-"""Fixed latency of root and job disk. They are outside every measurement, but must not complete at once."""
+"""Fixed latency of root, job disk and workloads. They are outside every measurement, but must not complete at once."""
+CHECK_LABEL = "check"
+"""Marker before the check of a file system."""
+MOUNT_POINT = "/mnt"
 PROGRAMS = {"rawio": "rawio", "fio": "fio-rawio"}
-"""Workload to its program in the guest; all take the same options."""
+"""Program of a workload of the device itself; both take the same options. Others are called like their workload."""
+VM = "/proc/sys/vm"
 
 
 def disk_settings(run: Run, cell: Cell) -> list[tuple[str, str]]:
@@ -25,6 +31,11 @@ def disk_settings(run: Run, cell: Cell) -> list[tuple[str, str]]:
     def value(key: str) -> str:
         return str(config.assumption(run.paper, key))
 
+    def scaled(key: str) -> str:
+        return str(scaled_bytes(config.assumption(run.paper, key), cell.scale))
+
+    requests = value("host_requests" if cell.raw else "fs_host_requests")
+
     settings = []
     if limits.max_tags > 1:
         # First, because the elevator's own limits follow from it.
@@ -33,25 +44,48 @@ def disk_settings(run: Run, cell: Cell) -> list[tuple[str, str]]:
     settings += [
         (f"{queue}/scheduler", value("host_elevator")),
         # After the elevator: choosing one resets the number of requests.
-        (f"{queue}/nr_requests", value("host_requests")),
+        (f"{queue}/nr_requests", requests),
         # mq-deadline lets writes have part of them only, and computes that part from the old number when
         # nr_requests changes (Linux 6.1, dd_depth_updated): writes then queue up before it, unsorted.
-        (f"{queue}/iosched/async_depth", value("host_requests")),
+        (f"{queue}/iosched/async_depth", requests),
         (f"{queue}/iosched/read_expire", value(f"host_{order}_expire_ms")),
         (f"{queue}/iosched/write_expire", value(f"host_{order}_expire_ms")),
         (f"{queue}/iosched/fifo_batch", value(f"host_{order}_batch")),
         (f"{queue}/iosched/writes_starved", value("host_writes_starved")),
         (f"{queue}/iosched/front_merges", "0"),
     ]
-    settings.append((f"{queue}/nomerges", value("host_merges")))
+    settings.append((f"{queue}/nomerges", value("host_merges" if cell.raw else "fs_host_merges")))
+    if not cell.raw:
+        settings += [
+            # No flushes: the kernel is not to know of the drive's write cache, which stays on.
+            (f"{queue}/write_cache", "write through"),
+            (f"{VM}/dirty_bytes", scaled("fs_dirty_bytes")),
+            (f"{VM}/dirty_background_bytes", scaled("fs_dirty_background_bytes")),
+            (f"{VM}/dirty_expire_centisecs", value("fs_dirty_expire_cs")),
+            (f"{VM}/dirty_writeback_centisecs", value("fs_syncer_cs")),
+        ]
     return settings
+
+
+def scaled_bytes(value: int, scale: str) -> int:
+    """A number of bytes at a cell's scale, in whole pages, at least 1 MiB."""
+    return max(1 << 20, int(Decimal(value) * Decimal(scale)) & ~4095)
 
 
 def workload_command(run: Run, cell: Cell) -> str:
     """The command line of a cell's workload in the guest."""
+    if not cell.raw:
+        words = [f"--{key} {value}" for key, value in cell.parameters.items()]
+        command = [cell.workload, "--dir", MOUNT_POINT, "--seed", str(cell.seed), "--scale", cell.scale, *words]
+        if cell.scale != "1":
+            memory = config.assumption(run.paper, "memory_mib") << 20
+            least = config.assumption(run.paper, "fs_confined_least_mib") << 20
+            command = ["confined", str(max(least, scaled_bytes(memory, cell.scale))), *command]
+        return " ".join(command)
     disk = catalogue.controller(run.controller).disk
     return (
-        f"{PROGRAMS[cell.workload]} --device /dev/{disk} --op {cell.op} --pattern {cell.pattern} --seed {cell.seed}"
+        f"{PROGRAMS[cell.workload]} --device /dev/{disk} --op {cell.parameters['op']}"
+        f" --pattern {cell.parameters['pattern']} --seed {cell.seed}"
         f" --bytes {config.assumption(run.paper, 'transfer_bytes')}"
         f" --request-bytes {config.assumption(run.paper, 'request_bytes')}"
         f" --children {config.assumption(run.paper, 'children')}"
@@ -59,13 +93,44 @@ def workload_command(run: Run, cell: Cell) -> str:
     )
 
 
+def mount_line(file_system: str, device: str) -> str:
+    """The job's line that mounts a file system."""
+    about = filesystems.file_system(file_system)
+    if about.mount_command:
+        return f"exec {about.mount_command.format(device=device)}"
+    return f"exec mount -t {about.mount_type} -o {about.mount_options} {device} {MOUNT_POINT}"
+
+
+def cell_lines(run: Run, cell: Cell) -> list[str]:
+    """What the job does between a cell's marker and its end, and after it."""
+    work = f"exec {workload_command(run, cell)}"
+    if cell.raw:
+        return [work, "end"]
+    device = f"/dev/{catalogue.controller(run.controller).disk}"
+    check = filesystems.file_system(cell.file_system).check.format(device=device)
+    return [
+        mount_line(cell.file_system, device),
+        work,
+        f"exec umount {MOUNT_POINT}",
+        "end",
+        f"cell {CHECK_LABEL} 1",
+        f"exec {check}",
+        "end",
+    ]
+
+
 def job_text(run: Run, until: Cell | None = None) -> str:
     """The job of a run; with `until`, only up to the end of that cell (what decides its result)."""
     limits = catalogue.controller(run.controller)
-    lines = ["spindle-job 1", f"modules {' '.join(limits.modules)}", f"wait_disk {limits.disk}"]
+    needed = [
+        name for cell in run.cells[:1] if not cell.raw for name in filesystems.file_system(cell.file_system).modules
+    ]
+    lines = ["spindle-job 1", f"modules {' '.join([*limits.modules, *needed])}", f"wait_disk {limits.disk}"]
+    lines += [f"workload {name}" for name in run.workloads]
     lines += [f"set {path} {value}" for path, value in disk_settings(run, run.cells[0])]
-    for cell in run.cells:
-        lines += [f"cell {cell.id} {cell.seed}", f"exec {workload_command(run, cell)}", "end"]
+    lines += run.script
+    for cell in () if run.script else run.cells:
+        lines += [f"cell {cell.id} {cell.seed}", *cell_lines(run, cell)]
         if cell == until:
             return "\n".join(lines) + "\n"
     # The guest flushes the disk's cache as it stops; without a marker that would stand in the last cell's trace.
@@ -84,12 +149,13 @@ def job_disk(text: str) -> bytes:
 
 
 def topology_text(run: Run, catalogue_path: str) -> str:
-    """The topology file: the disk under test on its bus, and null units for root and job disk."""
+    """The topology file: the disk under test on its bus, and null units for root, job disk and workloads."""
     limits = catalogue.controller(run.controller)
     cache = "true" if config.assumption(run.paper, "write_cache") else "false"
     queue = config.assumption(run.paper, "disk_scheduler_on" if run.cells[0].disk_scheduler else "disk_scheduler_off")
     null_units = "".join(
-        f'\n[[unit]]\nname = "{name}"\nnull_latency_ns = {SYSTEM_LATENCY_NS}\n' for name in ("system", "job")
+        f'\n[[unit]]\nname = "{name}"\nnull_latency_ns = {SYSTEM_LATENCY_NS}\n'
+        for name in ("system", "job", *(f"workload-{name}" for name in run.workloads))
     )
     return (
         f'schema = "spindle-topology/1"\ncatalogue = "{catalogue_path}"\n'
@@ -101,8 +167,8 @@ def topology_text(run: Run, catalogue_path: str) -> str:
 
 def time_limit_s(run: Run) -> int:
     """Virtual seconds after which a run counts as hung."""
-    setup = config.assumption(run.paper, "limit_setup_s")
-    return setup + len(run.cells) * config.assumption(run.paper, "limit_cell_s")
+    limit = "limit_cell_s" if run.cells[0].raw else "limit_fs_cell_s"
+    return config.assumption(run.paper, "limit_setup_s") + len(run.cells) * config.assumption(run.paper, limit)
 
 
 def qemu_command(run: Run, build: str, work: str, kernel_append: str) -> list[str]:
@@ -117,9 +183,9 @@ def qemu_command(run: Run, build: str, work: str, kernel_append: str) -> list[st
         head = f"driver=spindle,node-name={node},filename={filename},topology={work}/topology.toml,unit={unit}"
         return ["-blockdev", ",".join([head, *options])]
 
-    def virtio(node: str) -> list[str]:
+    def virtio(node: str, serial: str | None = None) -> list[str]:
         # ioeventfd would hand requests over by a host thread, at the host's time.
-        return ["-device", f"virtio-blk-pci,drive={node},serial={node},ioeventfd=off"]
+        return ["-device", f"virtio-blk-pci,drive={node},serial={serial or node},ioeventfd=off"]
 
     cache = "on" if config.assumption(run.paper, "write_cache") else "off"
     command = [f"{build}/qemu/qemu-system-x86_64", "-L", f"{build}/guest/firmware"]
@@ -141,6 +207,9 @@ def qemu_command(run: Run, build: str, work: str, kernel_append: str) -> list[st
     command += virtio("root")
     command += blockdev("job", f"{work}/job.img", "job", "control=on", f"time-limit-s={time_limit_s(run)}")
     command += virtio("job")
+    for name in run.workloads:
+        unit = f"workload-{name}"
+        command += blockdev(unit, f"{build}/workloads/{name}.erofs", unit, "read-only=on") + virtio(unit, name)
     command += blockdev("disk", f"{work}/disk.img", "disk0", f"write-cache={cache}")
     if limits.device:
         command += ["-device", limits.device]

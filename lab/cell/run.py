@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import zstandard
@@ -37,6 +37,8 @@ TIME_LIMIT_STATUS = 70
 HOST_STORAGE_STATUS = 74
 ZSTD_LEVEL = 10
 MARGIN_BYTES = 64 << 20
+FS_CELL_BYTES = 5 << 30
+"""Most that a cell on a file system writes: the image it starts from, its data, its trace."""
 STDERR_TAIL_LINES = 5
 STDERR_TAIL_CHARACTERS = 600
 
@@ -49,6 +51,19 @@ class Timing:
     cells_s: dict[str, float] = field(default_factory=dict)
     shutdown_s: float = 0.0
     total_s: float = 0.0
+
+
+@dataclass
+class Boot:
+    """What one QEMU process left, before anything is judged."""
+
+    report: agent.Report
+    traces: dict[str, str]
+    console: str
+    command: str
+    timing: Timing
+    problem: str | None
+    """Why the run as a whole went wrong."""
 
 
 @dataclass
@@ -75,10 +90,11 @@ def drive_bytes(build: Path, drive: str) -> int:
     return json.loads(done.stdout)["sectors"] * trace.SECTOR_BYTES
 
 
-def require_built(build: Path) -> None:
+def require_built(run: cells.Run, build: Path) -> None:
     """Refuse to start without the built things."""
     guest = [f"guest/{name}" for name in ("vmlinux", "initramfs.cpio", "root.erofs", "firmware")]
-    for name in ("qemu/qemu-system-x86_64", "disk/release/spindle-disk", *guest):
+    programs = [f"workloads/{name}.erofs" for name in run.workloads]
+    for name in ("qemu/qemu-system-x86_64", "disk/release/spindle-disk", *guest, *programs):
         if not (build / name).exists():
             raise EnvironmentMissing(f"{build / name}: missing; run `make report`, which builds it")
 
@@ -95,17 +111,32 @@ def require_space(folder: Path, needed_bytes: int) -> None:
 
 def space_needed(run: cells.Run) -> int:
     """Bytes a run may write: the data of its writing cells, traces, logs."""
-    writes = sum(cell.op == "write" for cell in run.cells)
-    return MARGIN_BYTES + writes * config.assumption(run.paper, "transfer_bytes")
+    writes = sum(cell.parameters.get("op") == "write" for cell in run.cells)
+    on_file_systems = sum(not cell.raw for cell in run.cells)
+    return MARGIN_BYTES + writes * config.assumption(run.paper, "transfer_bytes") + on_file_systems * FS_CELL_BYTES
 
 
 def prepare(run: cells.Run, build: Path, work: Path) -> None:
-    """Data disk, job disk and topology of a run."""
-    with open(work / "disk.img", "wb") as disk:
-        disk.truncate(drive_bytes(build, run.drive))
+    """Data disk, job disk and topology of a run. The data disk is empty, or a copy of its file system's image."""
+    if run.cells[0].raw:
+        with open(work / "disk.img", "wb") as disk:
+            disk.truncate(drive_bytes(build, run.drive))
+    else:
+        image = identity.image_path(build, run.cells[0].file_system, run.drive)
+        if not image.is_file():
+            raise EnvironmentMissing(f"{image}: missing; run `make report`, which makes it")
+        copy_sparse(image, work / "disk.img")
     (work / "job.img").write_bytes(job.job_disk(job.job_text(run)))
     catalogue = str(paths.ROOT / "lab" / "disk" / "catalogue")
     (work / "topology.toml").write_text(job.topology_text(run, catalogue), encoding="utf-8")
+
+
+def copy_sparse(source: Path, target: Path) -> None:
+    """Copy a file with its holes, by sharing blocks where the host's file system can."""
+    command = ["cp", "--sparse=always", "--reflink=auto", str(source), str(target)]
+    done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
+    if done.returncode != 0:
+        raise EnvironmentMissing(f"{target}: cannot copy {source.name}: {done.stderr.strip()}; make room and try again")
 
 
 def die_with_parent(parent: int):
@@ -235,6 +266,8 @@ def run_problem(status: int, killed_because: str | None, console: str, stderr: s
 
 def metrics_of(cell: cells.Cell, said: agent.CellReport, lines: str) -> dict:
     """Metrics of a cell that ran. Raises ValueError with the reason if its numbers cannot be trusted."""
+    if not cell.raw:
+        return file_system_metrics(said, lines)
     needed = ["elapsed_ns", "bytes", "requests"]
     if cell.workload != "fio":  # One process: its requests can be counted at the disk only.
         needed += ["children", "concurrent_max"]
@@ -245,7 +278,7 @@ def metrics_of(cell: cells.Cell, said: agent.CellReport, lines: str) -> dict:
     summary = trace.summarize(trace.parse(lines))
     if summary is None:
         raise ValueError("the disk saw no request")
-    moved = summary.read_bytes if cell.op == "read" else summary.write_bytes
+    moved = summary.read_bytes if cell.parameters["op"] == "read" else summary.write_bytes
     if moved != values["bytes"]:
         raise ValueError(f"the workload moved {values['bytes']} bytes, but the disk saw {moved}")
     if values.get("concurrent_max", cell.depth) < cell.depth:
@@ -271,6 +304,33 @@ def metrics_of(cell: cells.Cell, said: agent.CellReport, lines: str) -> dict:
     }
 
 
+def file_system_metrics(said: agent.CellReport, lines: str) -> dict:
+    """Metrics of a cell on a file system that ran."""
+    if said.metrics.get("elapsed_ns", 0) <= 0:
+        raise ValueError("the workload did not report elapsed_ns")
+    summary = trace.summarize(trace.parse(lines))
+    if summary is None:
+        raise ValueError("the disk saw no request")
+    return {
+        "elapsed_ns": said.metrics["elapsed_ns"],
+        "phases": said.phases,
+        "workload": {name: value for name, value in said.metrics.items() if name != "elapsed_ns"},
+        **asdict(summary),
+    }
+
+
+def check_problem(report: agent.Report) -> str | None:
+    """Why the file system's check after a cell failed; None if it was clean. A benchmark on a damaged file system is
+    no result."""
+    said = report.cells.get(job.CHECK_LABEL)
+    if said is None or not said.ended:
+        return (said.problem if said else None) or "the file system was not checked after the workload"
+    if said.problem or said.exit_status != 0:
+        words = said.errors[-1] if said.errors else said.said[-1] if said.said else "no message"
+        return f"the file system is damaged after the workload: its check exited with {said.exit_status}: {words}"
+    return None
+
+
 def judge(
     run: cells.Run, report: agent.Report, traces: dict[str, str], problem: str | None
 ) -> dict[str, tuple[dict | None, str | None]]:
@@ -286,6 +346,9 @@ def judge(
             words = said.errors[-1] if said.errors else "no message"
             reason = said.problem or f"the workload exited with status {said.exit_status}: {words}"
             verdicts[cell.id] = (None, reason)
+            continue
+        if not cell.raw and (damage := check_problem(report)):
+            verdicts[cell.id] = (None, damage)
             continue
         try:
             verdicts[cell.id] = (metrics_of(cell, said, traces.get(cell.id, "")), None)
@@ -316,7 +379,7 @@ def result_of(run: cells.Run, cell: cells.Cell, guest: dict, metrics: dict | Non
             "file_system": cell.file_system,
             "workload": cell.workload,
             "parameters": cell.parameters,
-            "scale": cell.scale,
+            "scale": float(cell.scale) if cell.scale != "1" else 1,
             "seed": cell.seed,
         },
         "clock": {
@@ -331,10 +394,10 @@ def result_of(run: cells.Run, cell: cells.Cell, guest: dict, metrics: dict | Non
     return result
 
 
-def execute(run: cells.Run, build: Path, work: Path, say, stall_s: float = STALL_S) -> Outcome:
-    """Serve a run with the things built in `build`, in the empty folder `work`. Writes nowhere else."""
-    require_built(build)
-    guest = identity.guest_built(build)
+def boot(run: cells.Run, build: Path, work: Path, say, stall_s: float = STALL_S) -> Boot:
+    """Boot a guest with the things built in `build` and let it do its job, in the empty folder `work`. Writes nowhere
+    else; the data disk is left as disk.img."""
+    require_built(run, build)
     require_space(work, space_needed(run))
     prepare(run, build, work)
     append = identity.kernel_append()
@@ -373,13 +436,21 @@ def execute(run: cells.Run, build: Path, work: Path, say, stall_s: float = STALL
         traces = trace.split(_text(work / "io.trace"))
     except trace.TraceError as error:
         traces, problem = {}, problem or str(error)
-    verdicts = judge(run, report, traces, problem)
+    shown = shlex.join(job.qemu_command(run, "build", "work", append)) + "\n"
+    return Boot(report, traces, console, shown, supervisor.timing, problem)
+
+
+def execute(run: cells.Run, build: Path, work: Path, say, stall_s: float = STALL_S) -> Outcome:
+    """Serve a run: boot it and judge what it left."""
+    guest = identity.guest_built(build)
+    left = boot(run, build, work, say, stall_s)
+    verdicts = judge(run, left.report, left.traces, left.problem)
     return Outcome(
         results={cell.id: result_of(run, cell, guest, *verdicts[cell.id]) for cell in run.cells},
-        traces={cell.id: traces.get(cell.id, trace.HEADER + "\n") for cell in run.cells},
-        console=console,
-        command=shlex.join(job.qemu_command(run, "build", "work", append)) + "\n",
-        timing=supervisor.timing,
+        traces={cell.id: left.traces.get(cell.id, trace.HEADER + "\n") for cell in run.cells},
+        console=left.console,
+        command=left.command,
+        timing=left.timing,
     )
 
 
@@ -393,21 +464,30 @@ def compress(lines: str) -> bytes:
     return zstandard.ZstdCompressor(level=ZSTD_LEVEL, write_checksum=True).compress(lines.encode())
 
 
-def write_cell(folder: Path, result: dict, lines: str, console: str, command: str) -> None:
-    """Put a cell's result in place, whole."""
+def put_in_place(folder: Path, files: dict[str, bytes]) -> None:
+    """Put a cell's result in place, whole; an older one is replaced."""
     partial = folder.with_name(f".{folder.name}.new")
     old = folder.with_name(f".{folder.name}.old")
     for leftover in (partial, old):
         shutil.rmtree(leftover, ignore_errors=True)
     partial.mkdir(parents=True)
-    (partial / "io.trace").write_bytes(compress(lines))
-    (partial / "console.log").write_text(console, encoding="utf-8")
-    (partial / "command").write_text(command, encoding="utf-8")
-    (partial / "result.json").write_text(result_text(result), encoding="utf-8")
+    for name in sorted(files):
+        (partial / name).write_bytes(files[name])
     if folder.exists():
         folder.rename(old)
     partial.rename(folder)
     shutil.rmtree(old, ignore_errors=True)
+
+
+def write_cell(folder: Path, result: dict, lines: str, console: str, command: str) -> None:
+    """Put a measured cell's result in place, whole."""
+    files = {
+        "io.trace": compress(lines),
+        "console.log": console.encode(),
+        "command": command.encode(),
+        "result.json": result_text(result).encode(),
+    }
+    put_in_place(folder, files)
 
 
 def write_timing(path: Path, run: cells.Run, timing: Timing) -> None:

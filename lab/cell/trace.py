@@ -2,16 +2,20 @@
 """The I/O trace (docs/interfaces.md): split by cell, parsed, summed up. Times are virtual nanoseconds."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 HEADER = "# spindle-trace/1 device op lbn sectors slot arrival_ns start_ns acknowledged_ns medium_ns depth hit"
 SECTOR_BYTES = 512
+SHARE_DIGITS = 6
+MEAN_DIGITS = 3
+"""Digits after the point of shares, and of means of bytes and sectors."""
 
 
 class TraceError(ValueError):
     """The trace is not what the model writes; the message names line and field."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Request:
     """One line."""
 
@@ -30,17 +34,44 @@ class Request:
 
 @dataclass(frozen=True)
 class Summary:
-    """What result.json takes from a trace."""
+    """A cell's requests as an analyser on the bus would sum them up.
 
+    Data requests are reads and writes, not flushes. A share or a mean of nothing is None. Every number is an integer
+    or a quotient of two, rounded to the digits given in SHARE_DIGITS and MEAN_DIGITS: the same on every machine.
+    """
+
+    requests: int
+    """All commands, flushes included."""
+    reads: int
+    writes: int
+    """FUA writes included."""
+    fua_writes: int
+    flushes: int
     read_bytes: int
     write_bytes: int
+    request_bytes_mean: float | None
+    """Of data requests."""
+    read_share: float | None
+    """Reads, of all data requests."""
+    read_hits: int
+    cached_write_share: float | None
+    """Writes that were acknowledged out of the drive's buffer, of all writes."""
+    sequential_share: float | None
+    """Data requests that begin where the one served before them ended, of all but the first."""
+    seek_distance_mean_lbn: float | None
+    """Between the end of a data request and the beginning of the one served after it (order of start_ns)."""
+    seek_distance_median_lbn: float | None
+    response_mean_ns: int | None
+    """From arrival to acknowledgement, of data requests."""
+    response_p95_ns: int | None
+    """By nearest rank."""
+    busy_share: float | None
+    """Time with a command outstanding, of the time from the first arrival to the last acknowledgement."""
     queue_depth_mean: float
     """Outstanding commands averaged over the time from the first arrival to the last acknowledgement."""
     queue_depth_max: int
     drain_ns: int
     """From the last acknowledgement until all data was on the medium."""
-    read_hits: int
-    flushes: int
 
 
 def split(text: str) -> dict[str, str]:
@@ -86,8 +117,31 @@ def parse(text: str) -> list[Request]:
     return requests
 
 
+def _share(part: int, whole: int) -> float | None:
+    return round(part / whole, SHARE_DIGITS) if whole else None
+
+
+def _mean(total: int, count: int) -> float | None:
+    return round(total / count, MEAN_DIGITS) if count else None
+
+
+def seek_distances(served: list[Request]) -> list[int]:
+    """Sectors between the end of each data request and the beginning of the next, in the order given."""
+    return [abs(after.lbn - before.lbn - before.sectors) for before, after in pairwise(served)]
+
+
+def busy_ns(requests: list[Request]) -> int:
+    """Time with at least one command outstanding."""
+    total, until = 0, 0
+    for begin, end in sorted((request.arrival_ns, request.acknowledged_ns) for request in requests):
+        if end > until:
+            total += end - max(begin, until)
+            until = end
+    return total
+
+
 def summarize(requests: list[Request]) -> Summary | None:
-    """Sums and depths of a cell's requests; None if there are none."""
+    """Sums, means and shares of a cell's requests; None if there are none."""
     if not requests:
         return None
     first = min(request.arrival_ns for request in requests)
@@ -95,12 +149,33 @@ def summarize(requests: list[Request]) -> Summary | None:
     # The integral of the number outstanding is the sum of the times each was.
     outstanding_ns = sum(request.acknowledged_ns - request.arrival_ns for request in requests)
     on_medium = max((request.medium_ns for request in requests if request.medium_ns is not None), default=last)
+    # Stable: requests that began at the same time stay in the trace's order.
+    data = sorted((request for request in requests if request.op != "F"), key=lambda request: request.start_ns)
+    reads = [request for request in data if request.op == "R"]
+    writes = [request for request in data if request.op != "R"]
+    read_bytes, write_bytes = (SECTOR_BYTES * sum(request.sectors for request in part) for part in (reads, writes))
+    distances = sorted(seek_distances(data))
+    half = len(distances) // 2
+    responses = sorted(request.acknowledged_ns - request.arrival_ns for request in data)
     return Summary(
-        read_bytes=SECTOR_BYTES * sum(request.sectors for request in requests if request.op == "R"),
-        write_bytes=SECTOR_BYTES * sum(request.sectors for request in requests if request.op in ("W", "U")),
-        queue_depth_mean=round(outstanding_ns / (last - first), 6) if last > first else float(len(requests)),
+        requests=len(requests),
+        reads=len(reads),
+        writes=len(writes),
+        fua_writes=sum(request.op == "U" for request in writes),
+        flushes=len(requests) - len(data),
+        read_bytes=read_bytes,
+        write_bytes=write_bytes,
+        request_bytes_mean=_mean(read_bytes + write_bytes, len(data)),
+        read_share=_share(len(reads), len(data)),
+        read_hits=sum(request.hit == "hit" for request in reads),
+        cached_write_share=_share(sum(request.hit == "cached" for request in writes), len(writes)),
+        sequential_share=_share(distances.count(0), len(distances)),
+        seek_distance_mean_lbn=_mean(sum(distances), len(distances)),
+        seek_distance_median_lbn=(distances[half] + distances[~half]) / 2 if distances else None,
+        response_mean_ns=(2 * sum(responses) + len(data)) // (2 * len(data)) if data else None,
+        response_p95_ns=responses[(95 * len(data) + 99) // 100 - 1] if data else None,
+        busy_share=_share(busy_ns(requests), last - first),
+        queue_depth_mean=_share(outstanding_ns, last - first) if last > first else float(len(requests)),
         queue_depth_max=max(request.depth for request in requests),
         drain_ns=max(0, on_medium - last),
-        read_hits=sum(request.op == "R" and request.hit == "hit" for request in requests),
-        flushes=sum(request.op == "F" for request in requests),
     )

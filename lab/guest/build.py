@@ -21,40 +21,36 @@ import re
 import shutil
 import stat
 import struct
-import subprocess
 import sys
 from pathlib import Path
 
 import kernel_modules
+from imaging import COMMON, MTIME, REPOSITORY, BuildError, compile_program, make_erofs, run, sha256, tool_versions
 from lockfile import LockError, Package, parse
 
-REPOSITORY = Path(__file__).resolve().parents[2]
 HERE = REPOSITORY / "lab" / "guest"
-WORKLOADS = REPOSITORY / "workloads"
 LOCK = REPOSITORY / "envs" / "guest.lock"
 KERNEL_LOCK = REPOSITORY / "envs" / "kernel.lock"
 MODULES = HERE / "modules.txt"
 
 SCHEMA = "spindle-guest/1"
-# One fixed time for every file; any would do. The paper's prices are of this day.
-MTIME = 974851200  # 2000-11-22T00:00:00Z
 EROFS_UUID = "5370696e-646c-4000-8000-000000000001"
 
 # The concrete kernel package is named after its version, so a mirror drops the
 # name with the version; this package always depends on the current one.
 KERNEL_META = "linux-image-amd64"
 
-C_FLAGS = ["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-static", "-s",
-           "-ffile-prefix-map=.=", "-Wl,--build-id=none"]  # fmt: skip
-
 # Program in the image -> its source, relative to the repository.
 PROGRAMS = {
     "sbin/spindle-agent": "lab/guest/agent/agent.c",
-    "usr/local/bin/rawio": "workloads/rawio/rawio.c",
+    "usr/local/bin/fs-stress": "lab/guest/stress/fs-stress.c",
     "usr/local/bin/ufs-newfs": "lab/guest/ufs/ufs-newfs.c",
     "usr/local/bin/ufs-check": "lab/guest/ufs/ufs-check.c",
+    "usr/local/bin/stopwatch": "workloads/common/stopwatch.c",
 }
-# Those of them that the host runs as well, on images; they are static. Copied to build/guest/host/.
+# Script in the image -> its source.
+SCRIPTS = {"usr/local/bin/confined": "lab/guest/agent/confined.sh"}
+# Those programs that the host runs as well, on images; they are static. Copied to build/guest/host/.
 HOST_PROGRAMS = ["usr/local/bin/ufs-newfs", "usr/local/bin/ufs-check"]
 INIT = "lab/guest/agent/init.c"
 
@@ -87,53 +83,23 @@ FILES = {
 LINKS = {"etc/mtab": "/proc/self/mounts", "var/tmp": "/tmp", "var/run": "/run"}
 
 
-class BuildError(Exception):
-    """The image cannot be built; the message says what, where and the next step."""
-
-
 def say(text: str) -> None:
     """Tell the user what is going on."""
     print(f"guest: {text}", flush=True)
 
 
-def run(command: list[str], cwd: Path | None = None) -> str:
-    """Run a host tool in a fixed environment and return its standard output."""
-    environment = {
-        "PATH": os.environ.get("PATH", "/usr/bin:/bin") + ":/usr/sbin:/sbin",
-        "LC_ALL": "C",
-        "TZ": "UTC",
-        "SOURCE_DATE_EPOCH": str(MTIME),
-    }
-    try:
-        done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True)
-    except FileNotFoundError:
-        raise BuildError(f"the tool {command[0]} is missing; envs/ lists the Debian packages the build needs") from None
-    if done.returncode != 0:
-        raise BuildError(f"`{' '.join(command)}` failed:\n{done.stderr.strip() or done.stdout.strip()}")
-    return done.stdout
-
-
-def sha256(path: Path) -> str:
-    """Return the SHA-256 of a file, in hexadecimal."""
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while block := file.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()
-
-
 def sources() -> list[Path]:
     """Return the files of the repository that decide what the image is."""
-    workload_files = [
-        path for name in ("rawio", "fio") for path in (WORKLOADS / name).iterdir()
-        if path.is_file() and path.suffix != ".md"
-    ]  # fmt: skip
+    own = [LOCK, MODULES, *(HERE / f"{name}.py" for name in ("build", "imaging", "lockfile")), REPOSITORY / INIT]
     return sorted(
-        [LOCK, KERNEL_LOCK, MODULES, HERE / "build.py", HERE / "lockfile.py", REPOSITORY / INIT]
-        + [REPOSITORY / source for source in PROGRAMS.values()]
-        + list((HERE / "ufs").glob("*.h"))
-        + kernel_modules.sources()
-        + workload_files
+        [
+            *own,
+            KERNEL_LOCK,
+            *kernel_modules.sources(),
+            *(HERE / "ufs").glob("*.h"),
+            *(REPOSITORY / COMMON).glob("*.h"),
+            *(REPOSITORY / source for source in [*PROGRAMS.values(), *SCRIPTS.values()]),
+        ]
     )
 
 
@@ -143,20 +109,6 @@ def inputs_hash(tools: dict[str, str]) -> str:
     for path in sources():
         digest.update(f"{path.relative_to(REPOSITORY)} {sha256(path)}\n".encode())
     return digest.hexdigest()
-
-
-def tool_versions() -> dict[str, str]:
-    """Return the host tools whose output ends up in the image."""
-    libc = Path(run(["gcc", "-print-file-name=libc.a"]).strip())
-    if not libc.is_absolute():
-        raise BuildError("no static C library (libc.a); install the Debian package libc6-dev")
-    return {
-        "gcc": run(["gcc", "--version"]).splitlines()[0],
-        "ld": run(["ld", "--version"]).splitlines()[0],
-        "libc.a": sha256(libc),
-        "mkfs.erofs": run(["dpkg-query", "--show", "erofs-utils"]).splitlines()[0],
-        "depmod": run(["depmod", "--version"]).splitlines()[0],
-    }
 
 
 # ---- packages ----------------------------------------------------------------
@@ -450,16 +402,8 @@ def check_libraries(root: Path) -> None:
                     )
 
 
-def compile_program(source: str, target: Path) -> None:
-    """Compile one of our own C files, static and without traces of the host's paths."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    path = REPOSITORY / source
-    run(["gcc", *C_FLAGS, "-o", str(target), path.name, "-lpthread"], cwd=path.parent)
-    target.chmod(0o755)
-
-
 def add_own_files(root: Path) -> None:
-    """Add programs, workloads, mount points and configuration."""
+    """Add programs, mount points and configuration."""
     for directory in DIRECTORIES:
         (root / directory).mkdir(parents=True, exist_ok=True)
     for name, text in FILES.items():
@@ -467,17 +411,10 @@ def add_own_files(root: Path) -> None:
     for name, target in LINKS.items():
         (root / name).symlink_to(target)
     for name, source in PROGRAMS.items():
-        compile_program(source, root / name)
-    for path in sorted((WORKLOADS / "fio").iterdir()):
-        if path.suffix == ".fio":
-            place = root / "usr/local/share/fio" / path.name
-        elif path.suffix == ".sh":
-            place = root / "usr/local/bin" / path.stem
-        else:
-            continue
-        place.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(path, place)
-        place.chmod(0o755 if path.suffix == ".sh" else 0o644)
+        compile_program(REPOSITORY / source, root / name)
+    for name, source in SCRIPTS.items():
+        shutil.copyfile(REPOSITORY / source, root / name)
+        (root / name).chmod(0o755)
 
 
 def cpio(entries: list[tuple[str, int, bytes]]) -> bytes:
@@ -534,11 +471,10 @@ def build_image(out: Path, scratch: Path, cache: Path, packages: list[Package]) 
     (out / "host").mkdir()
     for name in HOST_PROGRAMS:
         shutil.copy(root / name, out / "host")
-    compile_program(INIT, scratch / "init")
+    compile_program(REPOSITORY / INIT, scratch / "init")
     (out / "initramfs.cpio").write_bytes(make_initramfs((scratch / "init").read_bytes(), boot_modules))
     say("making the system disk")
-    run(["mkfs.erofs", "--quiet", "-x-1", f"-T{MTIME}", f"-U{EROFS_UUID}", "--all-root",
-         str(out / "root.erofs"), str(root)])  # fmt: skip
+    make_erofs(root, out / "root.erofs", EROFS_UUID)
     return moved
 
 
@@ -576,7 +512,7 @@ def main() -> None:
     build = Path(os.environ.get("SPINDLE_BUILD", REPOSITORY / "build")).absolute()
     work, guest = build / "guest.tmp", build / "guest"
     packages = parse(LOCK.read_text())
-    tools = tool_versions()
+    tools = {**tool_versions(), "depmod": run(["depmod", "--version"]).splitlines()[0]}
     inputs = inputs_hash(tools)
     build.mkdir(parents=True, exist_ok=True)
     with (build / "guest.busy").open("w") as busy:

@@ -29,46 +29,13 @@ library=$build/disk/release/libspindle_disk.a
 say() { printf 'qemu: %s\n' "$*" >&2; }
 die() { say "$*"; exit 1; }
 
-for tool in gcc ninja meson pkg-config patch xz apt-get sha256sum; do
+for tool in gcc ninja meson pkg-config patch xz; do
     command -v "$tool" >/dev/null ||
         die "the program '$tool' is missing; 'make doctor' names its package"
 done
 
-# A source index of our own, so that neither root nor a change to the
-# machine's apt configuration is needed. The mirrors are the machine's.
-fetch() {
-    mkdir -p "$cache"
-    if [ -f "$cache/$archive" ]; then return; fi
-    apt=$cache/apt-source
-    mkdir -p "$apt/lists/partial"
-    # shellcheck disable=SC2016  # the variables are apt's
-    apt-get indextargets --format '$(SITE) $(RELEASE) main' 'Created-By: Packages' |
-        grep -E ' bookworm(-security|-updates)? main$' | sort -u |
-        sed 's,^,deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] ,' \
-            >"$apt/sources.list"
-    [ -s "$apt/sources.list" ] ||
-        die "apt knows no Debian 12 mirror; run 'apt-get update' as root, then again"
-    set -- -o Dir::Etc::SourceList="$apt/sources.list" -o Dir::Etc::SourceParts=/dev/null \
-        -o Dir::State::Lists="$apt/lists" -o APT::Sandbox::User=
-    apt-get -qq "$@" update || die "apt cannot read the source index; is the mirror reachable?"
-    uri=$(apt-get "$@" --print-uris source "$package" | sed -n "s/^'\([^']*\)' $archive .*/\1/p")
-    [ -n "$uri" ] || die "the mirror's source package '$package' has no $archive; see envs/qemu.lock"
-    say "fetching $archive (23 MB)"
-    /usr/lib/apt/apt-helper "$@" download-file "$uri" "$cache/$archive.part" >/dev/null ||
-        die "fetching $archive failed; run again"
-    mv "$cache/$archive.part" "$cache/$archive"
-}
-
-verify() {
-    got=$(sha256sum "$cache/$archive" | cut -d' ' -f1)
-    if [ "$got" != "$sha256" ]; then
-        rm -f "$cache/$archive"
-        die "$archive has SHA-256 $got, envs/qemu.lock says $sha256; the file was deleted, run again"
-    fi
-}
-
 # Everything the unpacked, patched tree depends on.
-stamp=$(cat "$root/envs/qemu.lock" "$here"/patches/*.patch "$here/build.sh" | sha256sum | cut -d' ' -f1)
+stamp=$(cat "$root/envs/qemu.lock" "$here"/patches/*.patch | sha256sum | cut -d' ' -f1)
 
 unpack() {
     if [ "$(cat "$work/stamp" 2>/dev/null)" = "$stamp" ]; then return; fi
@@ -127,8 +94,7 @@ $(grep -m3 -E 'error|undefined' "$out/compile.log")"
 }
 
 mkdir -p "$out"
-fetch
-verify
+"$root/envs/fetch-source" "$cache" "$package" "$archive" "$sha256" || exit 1
 unpack
 install_driver
 [ "${1:-}" != --source ] || exit 0

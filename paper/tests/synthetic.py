@@ -31,7 +31,8 @@ def unit(text: str) -> float:
 def sheet() -> list[dict]:
     """Rows of the paper's sheet; those of the cross-check are in no table."""
     with (ROOT / "config" / "cells" / "white2001.csv").open(newline="") as file:
-        return [row for row in csv.DictReader(file) if row["workload"] == "rawio"]
+        rows = [row for row in csv.DictReader(file) if row["workload"] == "rawio"]
+    return [row | dict(word.split("=") for word in row["parameters"].split()) for row in rows]
 
 
 def published_rates() -> dict[tuple[str, str], float]:

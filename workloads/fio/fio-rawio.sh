@@ -22,7 +22,7 @@ for word in "$@"; do
     esac
     previous=$word
 done
-jobs=${FIO_RAWIO_JOBS:-/usr/local/share/fio}
+jobs=${FIO_RAWIO_JOBS:-$(dirname "$0")/share}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 

@@ -53,6 +53,9 @@ def lab(tmp_path, monkeypatch):
     (build / "qemu").mkdir(parents=True)
     (build / "guest" / "firmware").mkdir(parents=True)
     (build / "disk" / "release").mkdir(parents=True)
+    (build / "workloads").mkdir()
+    for name in cells.WORKLOADS:
+        (build / "workloads" / f"{name}.erofs").touch()
     for name in ("vmlinux", "initramfs.cpio", "root.erofs"):
         (build / "guest" / name).touch()
     (build / "guest" / "manifest.json").write_text(

@@ -25,7 +25,9 @@ def test_agent_whole_report():
     report = agent.parse(text.replace("\n", "\r\n"))
     assert report.done
     assert report.problem is None
-    assert report.cells["a"] == agent.CellReport(metrics={"elapsed_ns": 5}, exit_status=0, ended=True)
+    assert report.cells["a"] == agent.CellReport(
+        metrics={"elapsed_ns": 5}, said=["info kernel x"], exit_status=0, ended=True
+    )
 
 
 def test_agent_wrong_sum_touches_its_cell():

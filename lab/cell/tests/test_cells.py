@@ -8,8 +8,8 @@ import pytest
 from lab.cell import catalogue, cells, config, identity, paths
 from lab.cell.errors import ConfigError
 
-COLUMNS = "tables,controller,drive,tags,scheduler,file_system,workload,op,pattern,scale"
-ROW = "table5,ide-ahci,deskstar-75gxp,32,both,raw,rawio,read,random,1"
+COLUMNS = "tables,controller,drive,tags,scheduler,file_system,workload,parameters,scale"
+ROW = "table5,ide-ahci,deskstar-75gxp,32,both,raw,rawio,op=read pattern=random,1"
 
 PLAN = {"schema": "spindle-plan/1", "profile": "quick", "repetitions": 3, "runs": "all"}
 
@@ -75,7 +75,7 @@ def test_cells_profiles_are_valid(lab):
         (",32,", ",thirty,", r":2: 'tags' is wrong: 'thirty' does not match"),
         ("both", "bth", r"'scheduler' cannot be 'bth'; did you mean 'both'\?"),
         ("deskstar-75gxp", "ultrastar-36zx", r"drive 'ultrastar-36zx' speaks scsi, controller 'ide-ahci' ata"),
-        (",1", "", r":2: 10 columns are expected"),
+        (",1", "", r":2: 9 columns are expected"),
     ],
 )
 def test_cells_bad_row(sheet, old, new, message):
@@ -84,8 +84,8 @@ def test_cells_bad_row(sheet, old, new, message):
 
 
 def test_cells_misspelt_column(sheet):
-    with pytest.raises(ConfigError, match=r"unknown key 'patern'; did you mean 'pattern'\?"):
-        sheet(ROW, columns=COLUMNS.replace("pattern", "patern"))
+    with pytest.raises(ConfigError, match=r"unknown key 'parametrs'; did you mean 'parameters'\?"):
+        sheet(ROW, columns=COLUMNS.replace("parameters", "parametrs"))
 
 
 def test_cells_same_cell_twice(sheet):

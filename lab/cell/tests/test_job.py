@@ -56,7 +56,7 @@ def test_job_disk_too_long():
 
 def test_topology_is_toml(lab):
     topology = tomllib.loads(job.topology_text(cells.run("full", HOST_OFF), "/c"))
-    disk, system, job_unit = topology["unit"]
+    disk, system, job_unit, *_workloads = topology["unit"]
     assert (disk["drive"], disk["max_tags"], disk["queue"]) == ("deskstar-75gxp", 1, "sptf")
     assert (system["name"], job_unit["name"]) == ("system", "job")
 

@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: MIT
 """The I/O trace."""
 
+import dataclasses
+import json
+
+import jsonschema
 import pytest
 
 from lab.cell import trace
+from lab.cell.paths import ROOT
 
 LINES = f"""{trace.HEADER}
 disk0 R 0 8 0 10 10 20 20 1 miss
@@ -25,19 +30,72 @@ def test_trace_split_leaves_out_what_no_cell_did():
 def test_trace_summary_reads():
     summary = trace.summarize(trace.parse(trace.split(LINES)["a"]))
     assert summary == trace.Summary(
+        requests=3,
+        reads=2,
+        writes=0,
+        fua_writes=0,
+        flushes=1,
         read_bytes=16384,
         write_bytes=0,
+        request_bytes_mean=8192.0,
+        read_share=1.0,
+        read_hits=1,
+        cached_write_share=None,
+        sequential_share=1.0,
+        seek_distance_mean_lbn=0.0,
+        seek_distance_median_lbn=0.0,
+        response_mean_ns=150,
+        response_p95_ns=200,
+        busy_share=0.75,  # the flush arrives 100 ns after the last read
         queue_depth_mean=1.0,  # (100 + 200 + 100) / 400
         queue_depth_max=2,
         drain_ns=0,
-        read_hits=1,
-        flushes=1,
     )
 
 
 def test_trace_summary_drain():
     summary = trace.summarize(trace.parse(trace.split(LINES)["b"]))
     assert (summary.write_bytes, summary.drain_ns) == (8192, 500)
+    assert (summary.seek_distance_mean_lbn, summary.sequential_share) == (None, None)
+
+
+MIXED = """disk0 R 100 8 0 0 0 10 10 1 miss
+disk0 W 108 8 0 10 40 60 90 2 cached
+disk0 U 50 8 1 12 20 70 70 2 through
+disk0 F 0 0 0 80 80 200 200 1 -
+disk0 W 0 16 0 300 300 301 350 1 cached
+"""
+
+
+def test_trace_summary_mixed():
+    """Served 100-107, 50-57, 108-115, 0-15: distances 58, 50, 116."""
+    summary = trace.summarize(trace.parse(MIXED))
+    assert (summary.requests, summary.reads, summary.writes) == (5, 1, 3)
+    assert (summary.fua_writes, summary.flushes) == (1, 1)
+    assert (summary.request_bytes_mean, summary.read_share) == (5120.0, 0.25)
+    assert (summary.seek_distance_mean_lbn, summary.seek_distance_median_lbn) == (74.667, 58.0)
+    assert (summary.sequential_share, summary.cached_write_share) == (0.0, 0.666667)
+    assert (summary.response_mean_ns, summary.response_p95_ns) == (30, 58)  # 10, 50, 58, 1: 119 / 4 = 29.75
+    assert summary.busy_share == round((10 + 60 + 120 + 1) / 301, 6)
+
+
+def test_trace_summary_of_flushes_only_has_no_means():
+    summary = trace.summarize(trace.parse("disk0 F 0 0 0 5 5 5 5 1 -\n"))
+    assert (summary.requests, summary.flushes, summary.queue_depth_mean) == (1, 1, 1.0)
+    assert summary.request_bytes_mean is summary.read_share is summary.response_mean_ns is summary.busy_share is None
+
+
+@pytest.mark.parametrize("text", [MIXED, "disk0 F 0 0 0 5 5 5 5 1 -\n"])
+def test_trace_summary_fits_the_schema_of_results(text):
+    schema = json.loads((ROOT / "config/schemas/result.schema.json").read_text())
+    known = schema["properties"]["metrics"]["properties"]
+    for name, value in dataclasses.asdict(trace.summarize(trace.parse(text))).items():
+        jsonschema.validate(value, known[name] | {"$defs": schema["$defs"]})
+
+
+def test_trace_summary_does_not_depend_on_the_order_of_lines():
+    requests = trace.parse(MIXED)
+    assert trace.summarize(requests[::-1]) == trace.summarize(requests)
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/reboot.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <termios.h>
@@ -37,6 +38,7 @@
 #define LINE_LEN_MAX 4096       /* a longer line of a workload is cut, and says so */
 #define ARGS_MAX 128
 #define WAIT_DISK_MS 60000
+#define WORKLOADS "/run/workload"
 #define SEARCH_PATH "/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 static int report_fd = -1;
@@ -219,19 +221,46 @@ static void wait_disk(const char *name)
     fail("wait_disk %s: not there after %d s; is its driver in \"modules\"?", name, WAIT_DISK_MS / 1000);
 }
 
-static int open_job(void)
+/* Writes the name of the virtio disk with this serial number to PATH; -1 and errno if there is none. */
+static int find_disk(const char *serial, char *path, size_t path_len)
 {
-    char path[64], text[64];
+    char file[64], text[64];
 
     for (char letter = 'a'; letter <= 'z'; letter++) {
-        snprintf(path, sizeof path, "/sys/block/vd%c/serial", letter);
-        if (read_text(path, text, sizeof text) == 0 && strcmp(text, JOB_SERIAL) == 0) {
-            snprintf(path, sizeof path, "/dev/vd%c", letter);
-            return open(path, O_RDWR | O_DIRECT | O_CLOEXEC);
+        snprintf(file, sizeof file, "/sys/block/vd%c/serial", letter);
+        if (read_text(file, text, sizeof text) == 0 && strcmp(text, serial) == 0) {
+            snprintf(path, path_len, "/dev/vd%c", letter);
+            return 0;
         }
     }
     errno = ENODEV;
     return -1;
+}
+
+static int open_job(void)
+{
+    char path[64];
+
+    return find_disk(JOB_SERIAL, path, sizeof path) < 0 ? -1 : open(path, O_RDWR | O_DIRECT | O_CLOEXEC);
+}
+
+/* Mounts the image of a workload, a disk with the workload's name as serial number, and puts it into PATH. */
+static void mount_workload(const char *name)
+{
+    char device[64], target[256], path[1024];
+
+    snprintf(target, sizeof target, WORKLOADS "/%s", name);
+    if (find_disk(name, device, sizeof device) < 0) {
+        fail("workload %s: no virtio disk with that serial", name);
+        return;
+    }
+    if ((mkdir(WORKLOADS, 0755) < 0 && errno != EEXIST) || mkdir(target, 0755) < 0 ||
+        mount(device, target, "erofs", MS_RDONLY | MS_NOSUID | MS_NODEV, NULL) < 0) {
+        fail("workload %s: cannot mount %s on %s: %s", name, device, target, strerror(errno));
+        return;
+    }
+    snprintf(path, sizeof path, "%s:%s", target, getenv("PATH"));
+    setenv("PATH", path, 1);
 }
 
 /* The whole job text, NUL-terminated; a failure ends the run. */
@@ -468,6 +497,8 @@ static void do_line(char *line)
         load_modules(rest);
     } else if (strcmp(line, "wait_disk") == 0) {
         wait_disk(rest);
+    } else if (strcmp(line, "workload") == 0) {
+        mount_workload(rest);
     } else if (strcmp(line, "set") == 0) {
         char *value = split(rest);
         set_file(rest, value);

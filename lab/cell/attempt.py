@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: MIT
+"""Try a workload or some commands in the guest, on a modelled drive, outside any profile.
+
+    python -m lab.cell.attempt --controller scsi-virtio --drive ultrastar-36zx --tags 32 --fs ext2 \\
+        --workload postmark -- --scale 0.1 --seed 1
+    python -m lab.cell.attempt --fs ffs -- mkdir /mnt/a ';' touch /mnt/a/b ';' umount /mnt
+
+Prints what the guest printed, with virtual times, and a summary of the disk's trace; --keep FOLDER keeps the trace,
+console and (with --keep-disk) the data disk. Without --workload the words behind -- are commands, separated by `;`.
+The file system is mounted at /mnt before, unmounted and checked behind a workload. Nothing is judged or stored.
+"""
+
+import argparse
+import os
+import shutil
+import signal
+import sys
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+
+from lab.cell import catalogue, cells, config, filesystems, identity, images, job, paths, run, trace
+from lab.cell.errors import SpindleError
+
+LABEL = "attempt"
+
+
+def parse(argv: list[str] | None) -> argparse.Namespace:
+    """Command line."""
+    parser = argparse.ArgumentParser(prog="lab.cell.attempt", description=__doc__.splitlines()[0])
+    parser.add_argument("--controller", default="scsi-virtio", help="catalogue name (default: %(default)s)")
+    parser.add_argument("--drive", default="ultrastar-36zx", help="catalogue name (default: %(default)s)")
+    parser.add_argument("--tags", default="32", help="none or a number (default: %(default)s)")
+    parser.add_argument("--scheduler", default="both", choices=("both", "disk", "host", "none"))
+    parser.add_argument("--fs", help="file system to make (once), mount at /mnt, unmount and check; default: none")
+    parser.add_argument("--workload", help="workload to run; what stands behind -- are its options")
+    parser.add_argument("--scale", default="1", help="scale of memory and dirty limits; also given to the workload")
+    parser.add_argument("--seed", default=1, type=int)
+    parser.add_argument(
+        "--assume",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="another value for an assumption of config/<paper>.yaml, e.g. memory_mib=256; may be repeated",
+    )
+    parser.add_argument("--keep", type=Path, help="folder to leave io.trace, console.log and agent.log in")
+    parser.add_argument("--keep-disk", action="store_true", help="leave disk.img there, too")
+    parser.add_argument("words", nargs="*", help="options of the workload, or commands separated by ;")
+    return parser.parse_args(argv)
+
+
+def commands(words: list[str]) -> list[str]:
+    """Commands separated by `;` as lines of a job."""
+    lines: list[list[str]] = [[]]
+    for word in words:
+        if word == ";":
+            lines.append([])
+        else:
+            lines[-1].append(word)
+    return [f"exec {' '.join(line)}" for line in lines if line]
+
+
+def assume(paper: str, words: list[str]) -> None:
+    """Give assumptions of a paper other values for the life of this process."""
+    known = {item["id"]: item for item in config.paper(paper)["assumptions"]}
+    for word in words:
+        key, _, value = word.partition("=")
+        if key not in known:
+            raise SpindleError(f"--assume: there is no assumption {key!r}; {config.nearest(key, known)}")
+        kind = type(known[key]["value"])
+        if kind is int and not value.isdigit():
+            raise SpindleError(f"--assume: {key} is a whole number, not {value!r}")
+        known[key]["value"] = value == "true" if kind is bool else kind(value)
+
+
+def run_of(options: argparse.Namespace) -> cells.Run:
+    """A run for what was asked."""
+    catalogue.require("controllers", options.controller, "--controller")
+    catalogue.require("drives", options.drive, "--drive")
+    if options.fs:
+        filesystems.require(options.fs, "--fs")
+    if options.workload and options.workload not in cells.WORKLOADS:
+        raise SpindleError(f"--workload: {config.nearest(options.workload, cells.WORKLOADS)}")
+    cell = cells.Cell(
+        paper=cells.PAPERS[0],
+        controller=options.controller,
+        drive=options.drive,
+        tags=options.tags,
+        scheduler=options.scheduler,
+        file_system=options.fs or cells.RAW,
+        workload=options.workload or LABEL,
+        words=(),
+        scale=options.scale,
+        seed=options.seed,
+        tables=(),
+    )
+    one = cells.Run(LABEL, cell.paper, cell.controller, cell.drive, cell.tags, (cell,))
+    device = f"/dev/{catalogue.controller(cell.controller).disk}"
+    lines = [f"cell {LABEL} {options.seed}"]
+    if options.fs:
+        lines.append(job.mount_line(options.fs, device))
+    if options.workload:
+        lines.append(" ".join([f"exec {job.workload_command(one, cell)}", *options.words]))
+    else:
+        lines += commands(options.words)
+    if options.fs and (options.workload or not any("umount" in line for line in lines)):
+        lines.append(f"exec umount {job.MOUNT_POINT}")
+    lines.append("end")
+    if options.fs:
+        check = filesystems.file_system(options.fs).check.format(device=device)
+        lines += [f"cell {job.CHECK_LABEL} 1", f"exec {check}", "end"]
+    return cells.Run(LABEL, cell.paper, cell.controller, cell.drive, cell.tags, (cell,), tuple(lines))
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Command line."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    options = parse(argv)
+    try:
+        assume(cells.PAPERS[0], options.assume)
+        one = run_of(options)
+        build = paths.build()
+        if options.fs and not identity.image_path(build, options.fs, options.drive).is_file():
+            images.make(options.fs, options.drive, build)
+        scratch = build / "run"
+        scratch.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=scratch) as folder:
+            work = Path(folder)
+            left = run.boot(one, build, work, lambda line: print(line, file=sys.stderr))
+            for line in (work / "agent.log").read_text(errors="replace").splitlines():
+                print(line.split(" ", 3)[-1])
+            summary = trace.summarize(trace.parse(left.traces.get(LABEL, "")))
+            if summary is not None:
+                print("trace:", asdict(summary))
+            print(f"host: {left.timing.total_s:.1f} s, of which boot {left.timing.boot_s:.1f} s")
+            if options.keep:
+                options.keep.mkdir(parents=True, exist_ok=True)
+                kept = ["io.trace", "console.log", "agent.log", *(["disk.img"] if options.keep_disk else [])]
+                for name in kept:
+                    shutil.move(work / name, options.keep / name)
+        failed = left.problem or next((said.problem for said in left.report.cells.values() if said.problem), None)
+        if failed:
+            raise SpindleError(failed)
+    except SpindleError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    os.chdir(paths.ROOT)
+    sys.exit(main())
