@@ -44,7 +44,12 @@ def needed(kernel: str) -> list[str]:
     """Return the packages for a kernel package: "linux-image-6.1.0-56-amd64" -> headers, common, kbuild, source."""
     release = kernel.removeprefix("linux-image-")
     abi, series = release.removesuffix("-amd64"), ".".join(release.split(".")[:2])
-    return [f"linux-headers-{release}", f"linux-headers-{abi}-common", f"linux-kbuild-{series}", f"linux-source-{series}"]
+    return [
+        f"linux-headers-{release}",
+        f"linux-headers-{abi}-common",
+        f"linux-kbuild-{series}",
+        f"linux-source-{series}",
+    ]
 
 
 def key(debs: list[str], gcc: str) -> str:
