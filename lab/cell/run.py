@@ -464,21 +464,30 @@ def compress(lines: str) -> bytes:
     return zstandard.ZstdCompressor(level=ZSTD_LEVEL, write_checksum=True).compress(lines.encode())
 
 
-def write_cell(folder: Path, result: dict, lines: str, console: str, command: str) -> None:
-    """Put a cell's result in place, whole."""
+def put_in_place(folder: Path, files: dict[str, bytes]) -> None:
+    """Put a cell's result in place, whole; an older one is replaced."""
     partial = folder.with_name(f".{folder.name}.new")
     old = folder.with_name(f".{folder.name}.old")
     for leftover in (partial, old):
         shutil.rmtree(leftover, ignore_errors=True)
     partial.mkdir(parents=True)
-    (partial / "io.trace").write_bytes(compress(lines))
-    (partial / "console.log").write_text(console, encoding="utf-8")
-    (partial / "command").write_text(command, encoding="utf-8")
-    (partial / "result.json").write_text(result_text(result), encoding="utf-8")
+    for name in sorted(files):
+        (partial / name).write_bytes(files[name])
     if folder.exists():
         folder.rename(old)
     partial.rename(folder)
     shutil.rmtree(old, ignore_errors=True)
+
+
+def write_cell(folder: Path, result: dict, lines: str, console: str, command: str) -> None:
+    """Put a measured cell's result in place, whole."""
+    files = {
+        "io.trace": compress(lines),
+        "console.log": console.encode(),
+        "command": command.encode(),
+        "result.json": result_text(result).encode(),
+    }
+    put_in_place(folder, files)
 
 
 def write_timing(path: Path, run: cells.Run, timing: Timing) -> None:

@@ -74,10 +74,6 @@ class Summary:
     """From the last acknowledgement until all data was on the medium."""
 
 
-NOTHING = Summary(0, 0, 0.0, 0, 0, 0, 0)
-"""Sums of no request."""
-
-
 def split(text: str) -> dict[str, str]:
     """The lines of each cell by label, each with the file's header and its own `# cell` line in front."""
     lines = text.splitlines()
