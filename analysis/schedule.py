@@ -12,13 +12,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis import traces
+from analysis import figure_cells, traces
 from analysis.tables import Entry, Published
 
-TAGS = ("none", "4", "32", "64", "128")
 SHOWN = ("none", "4", "128")
 """Tags whose schedule is drawn: the paper's two cases, and the one where the host has nothing left to sort."""
-CELL = "scsi-virtio.ultrastar-36zx.t{tags}.host.rawio-write-interleave.s01"
 STEPS_SHOWN = 6
 """Steps that the table shows, as many as the paper's."""
 UNITS = {"run_length_mean_requests": "requests", "run_length_max_requests": "requests", "sequential_share": "share",
@@ -51,12 +49,6 @@ class Schedule:
         """Whole runs of the steady part: those cut by its edges are left out unless there is nothing else."""
         runs = self.runs(*self.steady)
         return runs[1:-1] if len(runs) > 2 else runs
-
-
-def cells(ids: list[str]) -> dict[str, str | None]:
-    """Tags to the cell that shows them, None where the profile has none."""
-    wanted = {tags: CELL.format(tags=tags) for tags in TAGS}
-    return {tags: name if name in ids else None for tags, name in wanted.items()}
 
 
 def schedule(frame: pd.DataFrame) -> Schedule:
@@ -104,7 +96,7 @@ def table(found: Schedule) -> list[dict]:
 def build(results: Path, ids: list[str]) -> tuple[list[Entry], dict]:
     """Entries of figure1.csv, and what the report says beside the plot, by tags."""
     entries, panels = [], {}
-    for tags, cell_id in cells(ids).items():
+    for tags, cell_id in figure_cells.schedule_cells(ids).items():
         cell = traces.cell(results, cell_id)
         values: dict[str, float] = {}
         steps: list[dict] = []

@@ -4,7 +4,7 @@
 import pandas as pd
 import pytest
 
-from analysis import schedule
+from analysis import figure_cells, schedule
 from paper.tests import synthetic_traces
 
 MIDDLE = 17_921_824
@@ -60,6 +60,6 @@ def test_build_says_what_is_missing(tmp_path):
     }  # fmt: skip
     assert panels["none"]["measures"]["run_length_mean_requests"] == 20
     rows = {(entry.published.row, entry.published.column): entry for entry in entries}
-    assert len(rows) == len(schedule.TAGS) * len(schedule.UNITS)
+    assert len(rows) == len(figure_cells.SCHEDULE_TAGS) * len(schedule.UNITS)
     assert rows["tnone.host", "run_length_mean_requests"].reproduced == 20
     assert rows["t4.host", "rate_mb_s"].reproduced is None
