@@ -30,7 +30,8 @@ LAGS_S = (5, 90)
 CLEAR_PERCENT = 80
 """A peak of the autocorrelation that rises so much as the clearest one is as good."""
 LINE_SPAN_NS = 10 * SECOND_NS
-"""Lone writes of a single block that return to one address over at least this time are a horizontal line."""
+LINE_WRITES = 5
+"""So many lone writes of a single block to one address, over at least this time, are a horizontal line."""
 BANDS = 20
 """Equal parts of the addresses written, for figure2.bands.csv."""
 BIN_SECTORS = 2048
@@ -119,9 +120,9 @@ def single_alone(found: pd.DataFrame) -> pd.DataFrame:
 
 
 def lines(found: pd.DataFrame) -> pd.DataFrame:
-    """Addresses that lone single-block writes return to over LINE_SPAN_NS, with their number."""
+    """Addresses with LINE_WRITES or more lone single-block writes over LINE_SPAN_NS, with their number."""
     grouped = single_alone(found).groupby("lbn").arrival_ns.agg(["min", "max", "size"])
-    return grouped[grouped["max"] - grouped["min"] >= LINE_SPAN_NS]
+    return grouped[(grouped["max"] - grouped["min"] >= LINE_SPAN_NS) & (grouped["size"] >= LINE_WRITES)]
 
 
 def run_phase(phases: list[dict]) -> dict:

@@ -25,7 +25,9 @@ WRITE_COLOUR = "#14466b"
 PHASE_COLOUR = "#b3432f"
 DPI = 600
 """Of the dots, which are a picture inside the PDF: 100 000 vector marks would take a viewer seconds."""
-SHARED = 2
+DOT = {0: 0.8, 20_000: 0.55, 60_000: 0.4}
+"""Diameter in points of a write's dot from so many writes on."""
+SHARED = 3
 """Panels have one scale where their ranges differ by no more than this factor."""
 GB_LBN = 1e9 / 512
 GREY = "#777777"
@@ -146,7 +148,7 @@ def picture_writes(results: Path, panels: dict, path: Path) -> None:
             box(axes, panel["reason"])
             continue
         begin = panel["phases"][0]["begin_ns"]
-        scatter(axes, found[name], begin, 0.7)
+        scatter(axes, found[name], begin, DOT[max(least for least in DOT if least <= len(found[name]))])
         axes.set_xlim(0, ends[name])
         axes.set_ylim(0, tops[name])
         mark_phases(axes, panel["phases"])
