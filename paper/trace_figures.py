@@ -27,6 +27,8 @@ DPI = 600
 """Of the dots, which are a picture inside the PDF: 100 000 vector marks would take a viewer seconds."""
 DOT = {0: 0.8, 20_000: 0.55, 60_000: 0.4}
 """Diameter in points of a write's dot from so many writes on."""
+CHARACTER = 0.025
+"""Width of a character above a panel, in widths of the panel."""
 SHARED = 3
 """Panels have one scale where their ranges differ by no more than this factor."""
 GB_LBN = 1e9 / 512
@@ -101,14 +103,15 @@ def scatter(axes: plt.Axes, found: pd.DataFrame, begin_ns: int, size: float) -> 
 
 
 def mark_phases(axes: plt.Axes, phases: list[dict]) -> None:
-    """A line where each phase ends, and its name above it."""
-    begin = phases[0]["begin_ns"]
-    width = axes.get_xlim()[1]
-    for level, phase in enumerate(phases):
+    """A line where each phase ends, and its name above it; one that would run into the last moves up a line."""
+    begin, width = phases[0]["begin_ns"], axes.get_xlim()[1]
+    free = 0.0
+    for phase in phases:
         start, end = ((phase[key] - begin) / 1e9 for key in ("begin_ns", "end_ns"))
+        half = CHARACTER * len(phase["name"]) * width / 2
+        raised = (start + end) / 2 - half < free
+        free = free if raised else (start + end) / 2 + half
         axes.axvline(end, color=PHASE_COLOUR, lw=0.7, ls=(0, (4, 2)))
-        # A short phase's name would run into its neighbours': it moves up a line.
-        raised = (end - start) / width < 0.11 and level % 2 == len(phases) % 2
         axes.annotate(phase["name"], ((start + end) / 2, 1), (0, 9 if raised else 2), ha="center", va="bottom",
                       xycoords=("data", "axes fraction"), textcoords="offset points", fontsize=6.5,
                       color=PHASE_COLOUR)  # fmt: skip

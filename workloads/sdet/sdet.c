@@ -403,7 +403,8 @@ static void write_task(FILE *out, struct home *home, enum task task, unsigned n)
         fprintf(out, "bin/cc src/m%u.c tmp/o%u.o\nrm tmp/o%u.o\n", module, n, n);
         break;
     case MAKE:
-        fprintf(out, "make -s -f src/Makefile\nbin/prog >tmp/out%u\nmake -s -f src/Makefile clean\nrm tmp/out%u\n", n, n);
+        fprintf(out, "make -s -f src/Makefile\nbin/prog >tmp/out%u\n", n);
+        fprintf(out, "make -s -f src/Makefile clean\nrm tmp/out%u\n", n);
         break;
     case FORMAT:
         home->formatted[text] = true;
@@ -419,21 +420,21 @@ static void write_task(FILE *out, struct home *home, enum task task, unsigned n)
         fprintf(out, "echo 'Subject: %u' >tmp/m%u\ncat tmp/m%u >>mail/mbox\nrm tmp/m%u\n", n, n, n, n);
         break;
     case FILES:
-        fprintf(out, "cp doc/t%u work/c%u\ntouch work/d%u\nmv work/c%u work/e%u\nrm work/d%u work/e%u\n", text, n, n, n, n,
-                n, n);
+        fprintf(out, "cp doc/t%u work/c%u\ntouch work/d%u\n", text, n, n);
+        fprintf(out, "mv work/c%u work/e%u\nrm work/d%u work/e%u\n", n, n, n, n);
         break;
     case DIRECTORIES:
-        fprintf(out, "mkdir work/p%u\nmkdir work/p%u/a\ncp lib/words work/p%u/a/words\ncp src/m%u.c work/p%u/m.c\n", n, n,
-                n, module, n);
+        fprintf(out, "mkdir work/p%u\nmkdir work/p%u/a\ncp lib/words work/p%u/a/words\n", n, n, n);
+        fprintf(out, "cp src/m%u.c work/p%u/m.c\n", module, n);
         fprintf(out, "mv work/p%u/m.c work/p%u/a/m.c\nrm -r work/p%u\n", n, n, n);
         break;
     case COPY_TREE:
         fprintf(out, "mkdir tmp/w%u\ncp src/* tmp/w%u/\nls -l tmp/w%u\nrm -r tmp/w%u\n", n, n, n, n);
         break;
     case ARCHIVE:
-        fprintf(out, "find src -type f -print | cpio -o -H newc >tmp/a%u 2>/dev/null\nmkdir tmp/x%u\ncd tmp/x%u\n", n, n, n);
-        fprintf(out, "cpio -id <../a%u 2>/dev/null\ncd ../..\ncmp src/m%u.c tmp/x%u/src/m%u.c\nrm -r tmp/a%u tmp/x%u\n", n,
-                module, n, module, n, n);
+        fprintf(out, "find src -type f -print | cpio -o -H newc >tmp/a%u 2>/dev/null\nmkdir tmp/x%u\n", n, n);
+        fprintf(out, "cd tmp/x%u\ncpio -id <../a%u 2>/dev/null\ncd ../..\n", n, n);
+        fprintf(out, "cmp src/m%u.c tmp/x%u/src/m%u.c\nrm -r tmp/a%u tmp/x%u\n", module, n, module, n, n);
         break;
     case COMPARE:
         fprintf(out, "diff src/m%u.c src/m%u.c >tmp/d%u || test $? = 1\ntest -s tmp/d%u\nrm tmp/d%u\n", module,
@@ -655,6 +656,8 @@ static void print_mix(void)
     printf("metric mkdirs %u\nmetric rmdirs %u\n", sum.mkdirs, sum.rmdirs);
 }
 
+#define OPTIONS "--dir, --seed, --scale, --scripts, --compiler, --shell, --print-script"
+
 int main(int argc, char **argv)
 {
     bool have_seed = false, print_script = false;
@@ -667,9 +670,7 @@ int main(int argc, char **argv)
             continue;
         }
         if (i + 1 == argc)
-            fail("%s: unknown, or its value is missing; options are --dir, --seed, --scale, --scripts, --compiler, "
-                 "--shell, --print-script",
-                 option);
+            fail("%s: unknown, or its value is missing; options are " OPTIONS, option);
         i++;
         if (strcmp(option, "--dir") == 0) {
             directory = argv[i];
@@ -689,7 +690,7 @@ int main(int argc, char **argv)
         } else if (strcmp(option, "--shell") == 0) {
             shell = argv[i];
         } else {
-            fail("%s: unknown; options are --dir, --seed, --scale, --scripts, --compiler, --shell, --print-script", option);
+            fail("%s: unknown; options are " OPTIONS, option);
         }
     }
     if (!directory || !have_seed)
