@@ -145,7 +145,7 @@ def picture_writes(results: Path, panels: dict, path: Path) -> None:
     ends = limits({name: (max(panels[name]["phases"][-1]["end_ns"], int(made.arrival_ns.max()))
                           - panels[name]["phases"][0]["begin_ns"]) / 1e9 for name, made in found.items()})  # fmt: skip
     for number, (name, axes) in enumerate(places.items()):
-        axes.set_title(f"({'abc'[number]}) {TITLES[name]}", fontsize=8, pad=18)
+        axes.set_title(f"({'abc'[number]}) {TITLES[name]}", fontsize=8, pad=21)
         panel = panels[name]
         if panel["reason"]:
             box(axes, panel["reason"])
@@ -171,7 +171,7 @@ def picture_log(axes: plt.Axes, panel: dict, found: pd.DataFrame | None, whole: 
     title = f"(d) {TITLES[write_pattern.MAGNIFIED]}, magnified"
     piece = panel["magnified"]
     if found is None or piece is None:
-        axes.set_title(title, fontsize=8, pad=18)
+        axes.set_title(title, fontsize=8, pad=21)
         box(axes, panel["reason"] or "no log was found")
         return
     begin = panel["phases"][0]["begin_ns"]
@@ -180,7 +180,7 @@ def picture_log(axes: plt.Axes, panel: dict, found: pd.DataFrame | None, whole: 
     scatter(axes, inside.assign(lbn=inside.lbn - low), begin, 1.6)
     axes.set_xlim(*times)
     axes.set_ylim(0, high - low)
-    axes.set_title(title, fontsize=8, pad=18)
+    axes.set_title(title, fontsize=8, pad=21)
     axes.set_xlabel("s since the start of the benchmark")
     axes.set_ylabel(f"LBN above {low:,}".replace(",", " "))
     right_axis(axes, (high - low) * 512 / 1e6, "MB")
