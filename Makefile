@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 # make report [PROFILE=smoke|quick|full]   everything, from a bare Debian 12 machine to results/<profile>/report.pdf
+# make part PROFILE=full MINUTES=110       as many runs as fit into this time; the same command goes on where it stopped
+# make export PROFILE=full FILE=a.tar.zst  finished results into one file; make import takes them in another checkout
 # make test                                the whole gate, as in CI
 # make determinism [REBUILD=1]             runs twice, once beside a CPU hog; REBUILD=1: a second build as well
 # make validation TRACES=DIR               the disk model against measured traces of real drives (DiskSim's validation set)
@@ -14,6 +16,9 @@ SNAKEMAKE := $(BIN)/snakemake --profile config/profiles/$(PROFILE)
 
 TRACES ?= ../shared/disks/disksim
 
+MINUTES ?= 110
+
+.PHONY: part export import
 .PHONY: help report test determinism validation doctor bootstrap relock clean
 help:
 	@sed -n 's/^# \(make .*\)/\1/p' Makefile
@@ -27,6 +32,18 @@ report:
 	@bash -o pipefail -c '$(SNAKEMAKE) report 2>&1 | sed -u -e "/^Select jobs/d" -e "/^Execute [0-9]/d"'
 	@echo "results/$(PROFILE)/report.pdf is ready"
 	@$(BIN)/python -m lab.cell.failures --profile $(PROFILE)
+
+# Snakemake begins no new run after SIGTERM and waits for those at work.
+part:
+	@envs/bootstrap build
+	@$(BIN)/python -m lab.cell.retry --profile $(PROFILE)
+	@bash -o pipefail -c 'timeout --signal=TERM $(MINUTES)m $(SNAKEMAKE) $(or $(TARGET),measured) 2>&1 | sed -u -e "/^Select jobs/d" -e "/^Execute [0-9]/d"' || true
+	@$(BIN)/python -m lab.cell.failures --profile $(PROFILE) --count
+
+export import:
+	@test -n "$(FILE)" || { echo "make $@: which file? make $@ PROFILE=$(PROFILE) FILE=part1.tar.zst" >&2; exit 1; }
+	@envs/bootstrap build
+	@$(BIN)/python -m lab.cell.archive $@ --profile $(PROFILE) $(FILE)
 
 test:
 	@envs/bootstrap build tex test

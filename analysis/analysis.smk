@@ -13,8 +13,8 @@ PUBLISHED_DIR = f"paper/{PAPER}/published"
 ANALYSIS_CODE = sorted(str(path) for path in Path("analysis").glob("*.py"))
 REFERENCE_TABLES = ["table1", "table2"]
 DRIVE_TABLES = ["table3"]
-MEASURED_TABLES = ["table4", "table5"]
-EXTRA_TABLES = ["controllers"]
+MEASURED_TABLES = ["table4", "table5", "table6"]
+EXTRA_TABLES = ["controllers", "filesystems"]
 
 
 wildcard_constraints:

@@ -9,30 +9,42 @@ the names of quantities, arithmetic, comparison, and/or/not, and these functions
     ratio(a, b)                a / b, element by element; a single number pairs with each element
     min, max, mean             of a list
 
-Every expression is evaluated twice, on the published and on the reproduced numbers.
+Every expression is evaluated twice, on the published and on the reproduced numbers. A number of a workload smaller than
+the paper's may stand in `ratio` only, against a number of the same scale; a claim that uses it otherwise is not run. A
+claim on a table that the paper does not print has no verdict on published numbers.
 """
 
 import ast
 import itertools
 import operator
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
 
-from analysis import numbers
+from analysis import numbers, tables
 from analysis.errors import ClaimError
 
 FIELDS = {"id", "statement", "where", "quantities", "holds"}
-OPTIONAL = {"questioned"}
+OPTIONAL = {"questioned", "note"}
 Value = float | bool | list[float]
 Lookup = Callable[[str, str, str], float]
 
 
 class Missing(Exception):
-    """A claim needs a number that is not there."""
+    """A claim needs a number that is not there, or that does not compare."""
+
+
+class Scaled(float):
+    """A number measured at a scale below 1. Only `ratio` takes it as it is."""
+
+    def __new__(cls, value: float, scale: float, where: str):
+        """`where` names the cell."""
+        number = super().__new__(cls, value)
+        number.scale, number.where = scale, where
+        return number
 
 
 @dataclass(frozen=True)
@@ -45,6 +57,8 @@ class Claim:
     quantities: dict[str, str]
     holds: str
     questioned: bool = False
+    note: str = ""
+    """What a reader should know: above all why the paper's own numbers do not bear the claim out."""
 
 
 def read(path: Path) -> list[Claim]:
@@ -68,13 +82,32 @@ def expand(pattern: str) -> list[str]:
     return ["".join(itertools.chain(*zip(fixed, (*chosen, ""), strict=True))) for chosen in itertools.product(*parts)]
 
 
+def quotient(a: float, b: float) -> float:
+    """a / b. Raises Missing for numbers of different scales."""
+    scales = [getattr(number, "scale", tables.FULL_SCALE) for number in (a, b)]
+    if scales[0] != scales[1]:
+        small = next(number for number in (a, b) if isinstance(number, Scaled))
+        shown = " and ".join(numbers.scale_text(scale) for scale in scales)
+        raise Missing(f"mixes scales: {small.where} is compared with another cell, at scales {shown}")
+    return float(a) / float(b)
+
+
 def ratio(a: float | list[float], b: float | list[float]) -> float | list[float]:
     """a / b, element by element."""
     if not isinstance(a, list) and not isinstance(b, list):
-        return a / b
+        return quotient(a, b)
     length = max(len(x) for x in (a, b) if isinstance(x, list))
     left, right = (x if isinstance(x, list) else [x] * length for x in (a, b))
-    return [x / y for x, y in zip(left, right, strict=True)]
+    return [quotient(x, y) for x, y in zip(left, right, strict=True)]
+
+
+def full_size(value: Value) -> Value:
+    """The value itself. Raises Missing for a number of a workload smaller than the paper's."""
+    for number in value if isinstance(value, list) else [value]:
+        if isinstance(number, Scaled):
+            shown = numbers.scale_text(number.scale)
+            raise Missing(f"{number.where} ran at scale {shown}, where only ratios between columns compare")
+    return value
 
 
 OPERATORS = {
@@ -90,10 +123,13 @@ def evaluate(expression: str, names: dict[str, Value], lookup: Lookup) -> Value:
         "cell": lookup,
         "cells": lambda table, row, column: [lookup(table, r, c) for r in expand(row) for c in expand(column)],
         "ratio": ratio,
-        "min": min,
-        "max": max,
-        "mean": lambda values: numbers.mean_std(values)[0],
+        "min": lambda *values: min(*full(values)),
+        "max": lambda *values: max(*full(values)),
+        "mean": lambda values: numbers.mean_std(full_size(values))[0],
     }
+
+    def full(values: Iterable[Value]) -> list[Value]:
+        return [full_size(value) for value in values]
 
     def walk(node: ast.AST) -> Value:
         match node:
@@ -102,13 +138,13 @@ def evaluate(expression: str, names: dict[str, Value], lookup: Lookup) -> Value:
             case ast.Name(id=name) if name in names:
                 return names[name]
             case ast.UnaryOp(op=op, operand=operand) if type(op) in OPERATORS:
-                return OPERATORS[type(op)](walk(operand))
+                return OPERATORS[type(op)](full_size(walk(operand)))
             case ast.BinOp(left=left, op=op, right=right) if type(op) in OPERATORS:
-                return OPERATORS[type(op)](walk(left), walk(right))
+                return OPERATORS[type(op)](*full(map(walk, (left, right))))
             case ast.BoolOp(op=op, values=values):
                 return (all if isinstance(op, ast.And) else any)([walk(value) for value in values])
             case ast.Compare(left=left, ops=ops, comparators=right) if all(type(op) in OPERATORS for op in ops):
-                values = [walk(left), *map(walk, right)]
+                values = full(map(walk, (left, *right)))
                 return all(OPERATORS[type(op)](a, b) for op, a, b in zip(ops, values[:-1], values[1:], strict=True))
             case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in functions:
                 return functions[name](*map(walk, args))
@@ -128,12 +164,21 @@ def lookup_in(rows: list[dict], field: str) -> Lookup:
         key = (table, row, column)
         if key not in index:
             raise ClaimError(f"cell {key}: no table has it; names are those of the published CSV files")
-        value = index[key][field]
-        if value is None:
-            raise Missing(f"{table} {row} {column}: {index[key]['reason']}")
-        return value
+        entry = index[key]
+        where = f"{table} {row} {column}"
+        if entry[field] is None:
+            raise Missing(f"needs {where}: {entry['reason']}" if field == "reproduced" else f"no printed {where}")
+        scale = entry.get("scale") or tables.FULL_SCALE
+        if field == "reproduced" and scale != tables.FULL_SCALE:
+            return Scaled(entry[field], scale, where)
+        return entry[field]
 
     return lookup
+
+
+def spaced(name: str) -> str:
+    """A quantity's name for a reader."""
+    return name.replace("_", " ")
 
 
 def show(value: Value) -> str:
@@ -144,7 +189,10 @@ def show(value: Value) -> str:
 
 
 def judge(claim: Claim, rows: list[dict]) -> dict:
-    """The claim with its verdict on the reproduced numbers and, as `published_verdict`, on the printed ones."""
+    """The claim with its verdict on the reproduced numbers and, as `published_verdict`, on the printed ones.
+
+    `published_verdict` is None where the paper does not print the numbers; `published` has those it prints.
+    """
 
     def values(field: str) -> tuple[dict[str, Value], bool]:
         lookup = lookup_in(rows, field)
@@ -154,18 +202,21 @@ def judge(claim: Claim, rows: list[dict]) -> dict:
         return named, bool(evaluate(claim.holds, named, lookup))
 
     try:
-        paper, paper_holds = values("published")
+        try:
+            paper, paper_holds = values("published")
+        except Missing:
+            paper, paper_holds = {}, None
+        printed = {name: f" (paper {show(value)})" for name, value in paper.items()}
         try:
             ours, holds = values("reproduced")
             verdict: bool | str = holds
-            because = "; ".join(
-                f"{name.replace('_', ' ')} {show(ours[name])} (paper {show(paper[name])})" for name in claim.quantities
-            )
+            because = "; ".join(f"{spaced(name)} {show(ours[name])}{printed.get(name, '')}" for name in ours)
         except Missing as missing:
-            verdict, because = "not run", f"needs {missing}"
+            verdict, because = "not run", str(missing)
     except ClaimError as error:
         raise ClaimError(f"claim {claim.id!r}: {error}") from None
     return {
         "id": claim.id, "statement": claim.statement, "where": claim.where, "verdict": verdict, "because": because,
-        "test": claim.holds, "questioned": claim.questioned, "published_verdict": paper_holds,
+        "test": claim.holds, "questioned": claim.questioned, "note": claim.note, "published_verdict": paper_holds,
+        "published": "; ".join(f"{spaced(name)} {show(value)}" for name, value in paper.items()),
     }  # fmt: skip

@@ -21,7 +21,11 @@ METRICS = (
     "drain_ns",
     "read_hits",
     "flushes",
+    "phases",
 )
+"""Empty where the workload has no such metric."""
+PARAMETERS = ("op", "pattern", "scripts")
+"""Parameters of workloads with a column of their own; `parameters` has all of them as one text."""
 COLUMNS = [
     "id",
     "run",
@@ -34,8 +38,8 @@ COLUMNS = [
     "scheduler",
     "file_system",
     "workload",
-    "op",
-    "pattern",
+    *PARAMETERS,
+    "parameters",
     "scale",
     "seed",
     "clock",
@@ -66,7 +70,8 @@ def flatten(result: dict) -> dict:
         for name in ("guest", "controller", "drive", "tags", "file_system", "workload", "scale", "seed")
     }
     row["scheduler"] = SCHEDULERS[cell["host_scheduler"], cell["disk_scheduler"]]
-    row |= {name: cell["parameters"].get(name, "") for name in ("op", "pattern")}
+    row |= {name: cell["parameters"].get(name, "") for name in PARAMETERS}
+    row["parameters"] = " ".join(f"{name}={value}" for name, value in sorted(cell["parameters"].items()))
     row |= {"clock": result["clock"]["kind"], "ns_per_instruction": result["clock"]["ns_per_instruction"]}
     row |= {name: metrics.get(name) for name in METRICS}
     row |= {f"identity_{name}": result["identity"][name] for name in IDENTITY}

@@ -66,6 +66,16 @@ def cost_per(cost: float, count: float) -> float:
     return cost / count
 
 
+def seconds(elapsed_ns: int) -> float:
+    """10^9 ns."""
+    return elapsed_ns / 1e9
+
+
+def scale_text(scale: float) -> str:
+    """A workload's size relative to the paper's: `1`, `0.25`."""
+    return f"{scale:g}"
+
+
 def gb_from_sectors(sectors: int) -> float:
     """10^9 bytes, from 512-byte sectors."""
     return sectors * 512 / 1e9

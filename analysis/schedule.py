@@ -1,25 +1,27 @@
 # SPDX-License-Identifier: MIT
 """Figure 1: the order in which the disk serves two interleaved streams.
 
-The paper sketches it for a host queue of two requests. Here it comes from traces: the write/interleave cells with
-host scheduling only, without tags and with four.
+The paper sketches it for a host queue of two requests and two tags. Here it comes from traces of the write/interleave
+cells with host scheduling only. What a tag takes to the disk is gone from the host's queue, so the queue that is left
+to sort decides how long the disk stays with one stream.
 """
 
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import pandas as pd
 
-from analysis import traces
+from analysis import figure_cells, traces
 from analysis.tables import Entry, Published
 
-ROWS = {"none": "tnone.host", "4": "t4.host"}
-"""Tags to the row of the figure's data."""
-CELL = "scsi-virtio.ultrastar-36zx.t{tags}.host.rawio-write-interleave.s01"
-SHOWN = 160
-"""Requests that the plot shows."""
-RUNS_SHOWN = 6
+SHOWN = ("none", "4", "128")
+"""Tags whose schedule is drawn: the paper's two cases, and the one where the host has nothing left to sort."""
+STEPS_SHOWN = 6
 """Steps that the table shows, as many as the paper's."""
+UNITS = {"run_length_mean_requests": "requests", "run_length_max_requests": "requests", "sequential_share": "share",
+         "rate_mb_s": "MB/s"}  # fmt: skip
+"""Measures over the steady half, in the order of figure1.csv, and their units."""
 
 
 @dataclass(frozen=True)
@@ -49,17 +51,11 @@ class Schedule:
         return runs[1:-1] if len(runs) > 2 else runs
 
 
-def cells(ids: list[str]) -> dict[str, str | None]:
-    """Tags to the cell that shows them, None where the profile has none."""
-    wanted = {tags: CELL.format(tags=tags) for tags in ROWS}
-    return {tags: name if name in ids else None for tags, name in wanted.items()}
-
-
 def schedule(frame: pd.DataFrame) -> Schedule:
     """The schedule in a trace of the interleave workload: the widest gap between addresses parts the two streams."""
     data = frame[frame.op != "F"].sort_values("start_ns", kind="stable")
     addresses = sorted(set(data.lbn.tolist()))
-    gaps = [after - before for before, after in zip(addresses, addresses[1:], strict=False)]
+    gaps = [after - before for before, after in pairwise(addresses)]
     middle = addresses[gaps.index(max(gaps)) + 1] if gaps else 0
     size = max(data.sectors.tolist(), default=1)
     stream = [int(lbn >= middle > 0) for lbn in data.lbn.tolist()]
@@ -73,53 +69,47 @@ def address(stream: int, offset: int) -> str:
     return f"N+{offset}" if stream else str(offset)
 
 
-def measures(found: Schedule, rate_mb_s: float | None) -> dict[str, tuple[str, float]]:
-    """Name to unit and value, over the steady part."""
+def measures(found: Schedule) -> dict[str, float]:
+    """What can be told from the steady part, by the names of UNITS."""
     begin, end = found.steady
     runs = found.steady_runs()
     served = list(zip(found.stream[begin:end], found.offset[begin:end], strict=True))
-    following = sum(b == (a[0], a[1] + 1) for a, b in zip(served, served[1:], strict=False))
-    values = {
-        "run_length_mean_requests": ("requests", sum(run[2] for run in runs) / len(runs)),
-        "run_length_max_requests": ("requests", max(run[2] for run in runs)),
-        "sequential_share": ("share", following / (len(served) - 1)),
+    following = sum(b == (a[0], a[1] + 1) for a, b in pairwise(served))
+    return {
+        "run_length_mean_requests": sum(run[2] for run in runs) / len(runs),
+        "run_length_max_requests": max(run[2] for run in runs),
+        "sequential_share": following / (len(served) - 1),
     }
-    return values | ({"rate_mb_s": ("MB/s", rate_mb_s)} if rate_mb_s is not None else {})
 
 
 def table(found: Schedule) -> list[dict]:
     """The first runs of the steady part as the steps T_1, T_2, ... of the paper's table."""
     steps = []
-    for stream, position, count in found.steady_runs()[:RUNS_SHOWN]:
+    for stream, position, count in found.steady_runs()[:STEPS_SHOWN]:
         offsets = found.offset[position : position + count]
-        rising = all(b == a + 1 for a, b in zip(offsets, offsets[1:], strict=False))
+        rising = all(b == a + 1 for a, b in pairwise(offsets))
         steps.append({"first": address(stream, offsets[0]), "last": address(stream, offsets[-1]), "requests": count,
-                      "consecutive": rising})  # fmt: skip
+                      "rising": rising})  # fmt: skip
     return steps
 
 
-NAMES = {"run_length_mean_requests": "requests", "run_length_max_requests": "requests", "sequential_share": "share",
-         "rate_mb_s": "MB/s"}  # fmt: skip
-"""Measures and their units; a missing cell has them all, empty."""
-
-
 def build(results: Path, ids: list[str]) -> tuple[list[Entry], dict]:
-    """Entries of figure1.csv, and what the page says beside the plot."""
+    """Entries of figure1.csv, and what the report says beside the plot, by tags."""
     entries, panels = [], {}
-    for tags, cell_id in cells(ids).items():
+    for tags, cell_id in figure_cells.schedule_cells(ids).items():
         cell = traces.cell(results, cell_id)
-        panel = {"cell": cell.id, "reason": cell.reason, "steps": [], "measures": {}}
-        values: dict[str, tuple[str, float]] = {}
-        if not cell.reason:
+        values: dict[str, float] = {}
+        steps: list[dict] = []
+        reason = cell.reason
+        if not reason:
             found = schedule(traces.read(results / "cells" / cell.id))
             if found.steady[1] - found.steady[0] < 2:
-                panel["reason"] = "the trace has too few requests"
+                reason = "the trace has too few requests"
             else:
-                values = measures(found, cell.metrics.get("rate_mb_s"))
-                panel |= {"steps": table(found), "measures": {name: value for name, (_, value) in values.items()}}
-        for name, unit in NAMES.items():
-            _, value = values.get(name, (unit, None))
-            entries.append(Entry(Published(ROWS[tags], name, unit, ""), value, None, int(value is not None),
-                                 reason=panel["reason"], cells=(cell.id,) if cell.id else ()))  # fmt: skip
-        panels[tags] = panel
+                values = measures(found) | {"rate_mb_s": cell.metrics["rate_mb_s"]}
+                steps = table(found)
+        for name, unit in UNITS.items():
+            entries.append(Entry(Published(f"t{tags}.host", name, unit, ""), values.get(name), None,
+                                 int(name in values), reason=reason, cells=(cell.id,) if cell.id else ()))  # fmt: skip
+        panels[tags] = {"cell": cell.id, "reason": reason, "steps": steps, "measures": values}
     return entries, panels

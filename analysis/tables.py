@@ -6,13 +6,15 @@
 
 Columns: row, column, unit, published (as printed), reproduced (mean over the cells that ran), std (sample standard
 deviation), n (cells in the mean; 0 for a number that is computed, not measured), ratio (reproduced / published),
-stand_in, questioned, reason (why a number is missing, or which repetitions are), cells.
+stand_in, questioned, reason (why a number is missing, which repetitions are, or why it has no ratio), scale (size of
+the workload relative to the paper's), cells.
 """
 
 import argparse
 import csv
 import json
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,10 +38,16 @@ COLUMNS = (
     "stand_in",
     "questioned",
     "reason",
+    "scale",
     "cells",
 )
 NOT_RUN = "not run"
 REFERENCE = "reference data of the paper, nothing to run"
+FULL_SCALE = 1
+REASONS = "; "
+"""Between the reasons of one entry."""
+FAILED_PARTLY = " failed: "
+"""In the reason of a mean that lacks repetitions."""
 
 
 @dataclass(frozen=True)
@@ -66,11 +74,13 @@ class Entry:
     cells: tuple[str, ...] = ()
     comparable: bool = True
     """A ratio makes sense: false for percentages, whose sign may change."""
+    scale: float | None = None
+    """Size of the workload relative to the paper's; None where nothing was measured."""
 
     @property
     def ratio(self) -> float | None:
-        """Reproduced over published."""
-        if not self.comparable or not self.published.value:
+        """Reproduced over published, where the two are of the same size."""
+        if not self.comparable or not self.published.value or (self.scale or FULL_SCALE) != FULL_SCALE:
             return None
         return numbers.ratio(self.reproduced, float(self.published.value))
 
@@ -84,7 +94,7 @@ class Entry:
             "row": self.published.row, "column": self.published.column, "unit": self.published.unit,
             "published": self.published.value, "reproduced": stored(self.reproduced), "std": stored(self.std),
             "n": str(self.n), "ratio": stored(self.ratio), "stand_in": str(self.stand_in).lower(),
-            "questioned": str(self.published.questioned).lower(), "reason": self.reason,
+            "questioned": str(self.published.questioned).lower(), "reason": self.reason, "scale": stored(self.scale),
             "cells": ";".join(self.cells),
         }  # fmt: skip
 
@@ -121,19 +131,39 @@ def read_published(path: Path) -> list[Published]:
     return entries
 
 
-def measured(published: Published, frame: pd.DataFrame, stand_ins: set[str], metric: str) -> Entry:
-    """A number from its repetitions: the mean over those that ran; the reason says what is missing."""
+def scaled(scale: float) -> str:
+    """What a table says beside a number of a smaller workload."""
+    return f"at scale {numbers.scale_text(scale)} of the paper's size: only ratios between columns compare"
+
+
+def measured(
+    published: Published, frame: pd.DataFrame, stand_ins: set[str], metric: str, value: Callable = float, note: str = ""
+) -> Entry:
+    """A number from its repetitions: the mean over those that ran; the reason says what is missing.
+
+    Of repetitions at several scales the largest counts. `value` makes the number from the metric, None where it is
+    not in there. A number with a `note` has no ratio, and the note says why.
+    """
     if frame.empty:
         return Entry(published, reason=NOT_RUN)
-    frame = frame.sort_values("id")
-    good, bad = frame[frame.status == "ok"], frame[frame.status != "ok"]
-    mean, std = numbers.mean_std([float(value) for value in good[metric]])
-    reason = ""
-    if len(bad):
-        reasons = "; ".join(sorted(set(bad.reason)))
-        reason = f"failed: {reasons}" if good.empty else f"{len(bad)} of {len(frame)} failed: {reasons}"
+    scale = float(frame.scale.max())
+    frame = frame[frame.scale == scale].sort_values("id")
+    found = [value(metric) if status == "ok" else None
+             for metric, status in zip(frame[metric], frame.status, strict=True)]  # fmt: skip
+    good = [number for number in found if number is not None]
+    mean, std = numbers.mean_std(good)
+    reasons = []
+    if len(good) < len(found):
+        given = {text or f"no such {metric} in the result" for number, text in zip(found, frame.reason, strict=True)
+                 if number is None}  # fmt: skip
+        text = REASONS.join(sorted(given))
+        reasons.append(f"{len(found) - len(good)} of {len(found)}{FAILED_PARTLY}{text}" if good else f"failed: {text}")
+    if good and scale != FULL_SCALE:
+        reasons.append(scaled(scale))
+    if good and note:
+        reasons.append(note)
     stand_in = bool({*frame.guest, *frame.controller} & stand_ins)
-    return Entry(published, mean, std, len(good), stand_in, reason, tuple(frame.id))
+    return Entry(published, mean, std, len(good), stand_in, REASONS.join(reasons), tuple(frame.id), not note, scale)
 
 
 def write(entries: list[Entry], path: Path) -> None:
@@ -158,7 +188,7 @@ def read(path: Path) -> list[dict]:
             raise TableError(f"{path}:1: columns are {reader.fieldnames}; remove the file and make it again")
         for line in reader:
             row = dict(line, printed=line["published"], n=int(line["n"]))
-            for name in ("published", "reproduced", "std", "ratio"):
+            for name in ("published", "reproduced", "std", "ratio", "scale"):
                 row[name] = float(line[name]) if line[name] else None
             for name in ("stand_in", "questioned"):
                 row[name] = line[name] == "true"

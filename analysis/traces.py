@@ -46,7 +46,7 @@ def frame(text: str) -> pd.DataFrame:
 
     As strict as lab.cell.trace.parse, which names the line where this finds something wrong.
     """
-    types = dict.fromkeys(INTEGERS + ("depth",), "int64") | {"medium_ns": "Int64", SURPLUS: "str"}
+    types = dict.fromkeys((*INTEGERS, "depth"), "int64") | {"medium_ns": "Int64", SURPLUS: "str"}
     types |= dict.fromkeys(("device", "op", "hit"), "str")
     try:
         # One column more than there may be: what stands in it is a line that is too long.

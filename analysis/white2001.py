@@ -2,22 +2,50 @@
 """How cells map to the entries of the tables of White, Ng and Hillyer.
 
 Each builder takes the measured cells (analysis.load) and the drives' descriptions, and returns the entries in the
-paper's order. `controllers` is a table of our own: the same measurements on two controllers each.
+paper's order. `controllers` and `filesystems` are tables of our own: the same measurements on two controllers each,
+and one benchmark on every file system.
 """
 
 from collections.abc import Callable
+from functools import partial
 
 import pandas as pd
 import yaml
 
 from analysis import numbers
 from analysis.errors import TableError
-from analysis.tables import NOT_RUN, REFERENCE, ROOT, Entry, Published, measured, published_dir, read_published
+from analysis.tables import (
+    FULL_SCALE,
+    NOT_RUN,
+    REFERENCE,
+    ROOT,
+    Entry,
+    Published,
+    measured,
+    published_dir,
+    read_published,
+    scaled,
+)
 
 PAPER = "white2001"
 RATE = "rate_mb_s"
 OPS = ("read", "write")
 PATTERNS = ("sequential", "interleave", "random")
+SIDES = ("ide", "scsi")
+ELAPSED = "elapsed_ns"
+MACRO = ("sdet", "ssh", "netnews", "postmark")
+"""The macro benchmarks, in the order of Table 6."""
+SDET_SCRIPTS = "20"
+"""Concurrent scripts of Table 6's SDET (its caption)."""
+TABLE6_TAGS = {"none": {"ide": "none", "scsi": "none"}, "8": {"scsi": "8"}, "32-64": {"ide": "32", "scsi": "64"}}
+"""Rows of Table 6: the IDE disk has no 8 tags, and 32 at most."""
+FILE_SYSTEMS = ("ffs", "softupdates", "ext2", "ext3-ordered", "ext3-writeback", "ext3-journal", "reiserfs", "xfs",
+                "ntfs")  # fmt: skip
+POSTMARK_PHASES = ("create", "run", "delete")
+FILE_SYSTEMS_TAGS = "32"
+"""As Table 4; NTFS's setting is not in the paper."""
+NOTES = {"ssh": "another package on another system: not comparable in absolute time, only its ratios"}
+"""Why a benchmark's numbers have no ratio to the published ones."""
 DRIVES = {"ide": "deskstar-75gxp", "scsi": "ultrastar-36zx"}
 SCSI_CONTROLLER = "scsi-virtio"
 COMPARED = (
@@ -58,15 +86,31 @@ class Settings:
     """The measured cells by setting."""
 
     KEY = ("controller", "tags", "scheduler", "op", "pattern")
+    MACRO_KEY = ("controller", "tags", "scheduler", "file_system", "workload", "scripts")
 
     def __init__(self, frame: pd.DataFrame):
         self.none = frame.iloc[:0]
         raw = frame[(frame.workload == "rawio") & (frame.file_system == "raw")]
         self.groups = dict(iter(raw.groupby(list(self.KEY)))) if len(raw) else {}
+        macro = frame[frame.file_system != "raw"]
+        self.macro_groups = dict(iter(macro.groupby(list(self.MACRO_KEY)))) if len(macro) else {}
 
     def pick(self, controller: str, tags: str, scheduler: str, op: str, pattern: str) -> pd.DataFrame:
         """The repetitions of one measurement; empty where none was made."""
         return self.groups.get((controller, tags, scheduler, op, pattern), self.none)
+
+    def pick_macro(
+        self, controller: str, tags: str, scheduler: str, file_system: str, workload: str, scripts: str = ""
+    ) -> pd.DataFrame:
+        """The repetitions of one macro benchmark; empty where none ran. Raises TableError for mixed parameters."""
+        found = self.macro_groups.get((controller, tags, scheduler, file_system, workload, scripts), self.none)
+        if found.parameters.nunique() > 1:
+            mixed = ", ".join(repr(text) for text in sorted(set(found.parameters)))
+            raise TableError(
+                f"{PAPER}: {controller} t{tags} {scheduler} {file_system} {workload} ran with parameters {mixed}, "
+                f"which are no repetitions of each other; give one of them another table in the sheet"
+            )
+        return found
 
 
 def table1(frame: pd.DataFrame, drives: dict) -> list[Entry]:
@@ -110,26 +154,52 @@ def table3(frame: pd.DataFrame, drives: dict) -> list[Entry]:
     return entries
 
 
+def controller_of(side: str, tags: str) -> str:
+    """The controller that a side's numbers are measured on."""
+    return ide_controller(tags) if side == "ide" else SCSI_CONTROLLER
+
+
+def elapsed(published: Published, cells: pd.DataFrame, known: set[str], workload: str) -> Entry:
+    """A macro benchmark's elapsed time."""
+    return measured(published, cells, known, ELAPSED, numbers.seconds, NOTES.get(workload, ""))
+
+
+def difference(published: Published, ide: Entry, scsi: Entry) -> Entry:
+    """Table 4's last column from the two before it; at a smaller scale, too, if it is the same for both."""
+    both = {"stand_in": ide.stand_in or scsi.stand_in, "cells": ide.cells + scsi.cells, "comparable": False}
+    gap = [entry.reason for entry in (ide, scsi) if entry.reproduced is None]
+    if not gap and ide.scale != scsi.scale:
+        scales = [numbers.scale_text(entry.scale) for entry in (ide, scsi)]
+        gap = [f"IDE ran at scale {scales[0]}, SCSI at {scales[1]}"]
+    if gap:
+        return Entry(published, reason=gap[0], **both)
+    rate = published.row.partition(".")[0] in OPS
+    percent = numbers.percent_faster_rate if rate else numbers.percent_faster_time
+    reason = scaled(ide.scale) if ide.scale != FULL_SCALE else ""
+    return Entry(
+        published,
+        percent(ide.reproduced, scsi.reproduced),
+        n=min(ide.n, scsi.n),
+        reason=reason,
+        scale=ide.scale,
+        **both,
+    )
+
+
 def table4(frame: pd.DataFrame, drives: dict) -> list[Entry]:
-    """IDE against SCSI with 32 tags and both schedulers; the application rows need workloads not built yet."""
+    """IDE against SCSI with 32 tags and both schedulers; the applications on FFS."""
     known, settings, found, entries = stand_ins(), Settings(frame), {}, []
     for p in printed("table4"):
-        op, _, pattern = p.row.partition(".")
-        if op not in OPS:
-            entry = Entry(p, reason="not run yet", comparable=p.column != "diff")
-        elif p.column == "diff":
-            ide, scsi = found[p.row, "ide"], found[p.row, "scsi"]
-            gap = [e.reason for e in (ide, scsi) if e.reproduced is None]
-            both = {"stand_in": ide.stand_in or scsi.stand_in, "cells": ide.cells + scsi.cells, "comparable": False}
-            if gap:
-                entry = Entry(p, reason=gap[0], **both)
-            else:
-                percent = numbers.percent_faster_rate(ide.reproduced, scsi.reproduced)
-                entry = Entry(p, percent, n=min(ide.n, scsi.n), **both)
+        if p.column == "diff":
+            entries.append(difference(p, found[p.row, "ide"], found[p.row, "scsi"]))
+            continue
+        setting = (controller_of(p.column, "32"), "32", "both")
+        first, _, second = p.row.partition(".")
+        if first in OPS:
+            entry = measured(p, settings.pick(*setting, first, second), known, RATE)
         else:
-            controller = ide_controller("32") if p.column == "ide" else SCSI_CONTROLLER
-            entry = measured(p, settings.pick(controller, "32", "both", op, pattern), known, RATE)
-            found[p.row, p.column] = entry
+            entry = elapsed(p, settings.pick_macro(*setting, "ffs", first, second), known, first)
+        found[p.row, p.column] = entry
         entries.append(entry)
     return entries
 
@@ -140,8 +210,41 @@ def table5(frame: pd.DataFrame, drives: dict) -> list[Entry]:
     for p in printed("table5"):
         tags, scheduler = p.row.removeprefix("t").split(".")
         side, op, pattern = p.column.split(".")
-        controller = ide_controller(tags) if side == "ide" else SCSI_CONTROLLER
-        entries.append(measured(p, settings.pick(controller, tags, scheduler, op, pattern), known, RATE))
+        cells = settings.pick(controller_of(side, tags), tags, scheduler, op, pattern)
+        entries.append(measured(p, cells, known, RATE))
+    return entries
+
+
+def table6(frame: pd.DataFrame, drives: dict) -> list[Entry]:
+    """The macro benchmarks on FFS and with Soft Updates, for every tag and scheduler setting."""
+    known, settings, entries = stand_ins(), Settings(frame), []
+    for p in printed("table6"):
+        group, scheduler = p.row.removeprefix("t").split(".")
+        file_system, side, workload = p.column.split(".")
+        tags = TABLE6_TAGS[group][side]
+        scripts = SDET_SCRIPTS if workload == "sdet" else ""
+        cells = settings.pick_macro(controller_of(side, tags), tags, scheduler, file_system, workload, scripts)
+        entries.append(elapsed(p, cells, known, workload))
+    return entries
+
+
+def phase_s(name: str, phases: list[dict] | None) -> float | None:
+    """How long a phase took; None if there is none of this name."""
+    found = [phase["end_ns"] - phase["begin_ns"] for phase in phases or [] if phase["name"] == name]
+    return numbers.seconds(sum(found)) if found else None
+
+
+def filesystems(frame: pd.DataFrame, drives: dict) -> list[Entry]:
+    """PostMark and its phases on every file system: not in the paper, which says of NTFS that IDE is 10 % faster."""
+    known, settings, entries = stand_ins(), Settings(frame), []
+    for file_system in FILE_SYSTEMS:
+        for side in SIDES:
+            controller = controller_of(side, FILE_SYSTEMS_TAGS)
+            cells = settings.pick_macro(controller, FILE_SYSTEMS_TAGS, "both", file_system, "postmark")
+            for phase in POSTMARK_PHASES:
+                ours = Published(file_system, f"{side}.{phase}", "s", "")
+                entries.append(measured(ours, cells, known, "phases", partial(phase_s, phase)))
+            entries.append(elapsed(Published(file_system, f"{side}.total", "s", ""), cells, known, "postmark"))
     return entries
 
 
@@ -157,6 +260,6 @@ def controllers(frame: pd.DataFrame, drives: dict) -> list[Entry]:
 
 
 TABLES: dict[str, Callable[..., list[Entry]]] = {
-    "table1": table1, "table2": table2, "table3": table3, "table4": table4, "table5": table5,
-    "controllers": controllers,
+    "table1": table1, "table2": table2, "table3": table3, "table4": table4, "table5": table5, "table6": table6,
+    "controllers": controllers, "filesystems": filesystems,
 }  # fmt: skip

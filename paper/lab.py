@@ -55,7 +55,8 @@ def versions(envs: Path) -> list[str]:
 
 
 def depth(frame: pd.DataFrame) -> list[dict]:
-    """Commands outstanding at the disk, per controller and tags."""
+    """Commands outstanding at the disk, per controller and tags, in the cells of the device itself."""
+    frame = frame[frame.file_system == "raw"]
     order = frame.assign(order=pd.to_numeric(frame.tags.replace("none", "0")))
     found = []
     for (controller, _), group in order.groupby(["controller", "order"]):

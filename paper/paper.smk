@@ -98,6 +98,8 @@ rule report_pdf:
     input:
         expand(f"{TABLE_DIR}/{{table}}.tex", table=TABLES + EXTRA_TABLES),
         FIGURES,
+        expand(f"{RESULTS}/figures/{PAPER}/{{figure}}.pdf", figure=["schedule", "writes"]),
+        f"{RESULTS}/traces.tex",
         "paper/build.py",
         tex=f"{RESULTS}/report.tex",
     output:

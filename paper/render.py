@@ -48,26 +48,31 @@ def formatted(group: dict, label: str = "") -> dict:
 def groups_of(rows: list[dict]) -> list[dict]:
     """The lines of `Reproduced at a glance`."""
     of = {table: [row for row in rows if row["table"] == table] for table in summary.PRINTED}
-    lines = [(f"Table {table.removeprefix('table')}", found) for table, found in of.items()]
-    lines += [
-        (f"Table 5, {side.upper()}", [r for r in of["table5"] if r["column"].startswith(side)])
-        for side in ("ide", "scsi")
-    ]
-    lines.append(("Table 5, without what the authors doubt", [r for r in of["table5"] if not r["questioned"]]))
+    parts = {
+        "table5": {side.upper(): lambda row, side=side: row["column"].startswith(side) for side in ("ide", "scsi")}
+        | {"without what the authors doubt": lambda row: not row["questioned"]},
+        "table6": {name: lambda row, part=part: row["column"].startswith(part)
+                   for part, name in (("ffs", "FFS"), ("softupdates", "Soft Updates"))},
+    }  # fmt: skip
+    lines = []
+    for table, found in of.items():
+        name = f"Table {table.removeprefix('table')}"
+        lines.append((name, found))
+        lines += [(f"{name}, {part}", list(filter(wanted, found))) for part, wanted in parts.get(table, {}).items()]
     return [formatted(summary.glance(found), label) for label, found in lines]
 
 
 def report_context(paper: str, profile: str, found: dict, lab: dict, config: dict, commit: str) -> dict:
     """What the report's template sees."""
     rows, claims = found["numbers"], found["claims"]
-    table5 = [row for row in rows if row["table"] == "table5"]
+    table5, table6 = ([row for row in rows if row["table"] == table] for table in ("table5", "table6"))
     worst = [
         {
             "label": VIEWS[paper].label(row), "published": numbers.fixed(row["published"], 1),
             "reproduced": numbers.fixed(row["reproduced"], 1), "ratio": numbers.fixed(row["ratio"], 2),
             "questioned": row["questioned"],
         }
-        for row in summary.worst(table5, WORST)
+        for row in summary.worst(table5 + table6, WORST)
     ]  # fmt: skip
     verdicts = {name: sum(c["verdict"] == value for c in claims)
                 for name, value in (("true", True), ("false", False), ("not_run", "not run"))}  # fmt: skip
@@ -81,9 +86,11 @@ def report_context(paper: str, profile: str, found: dict, lab: dict, config: dic
     return {
         "paper": paper, "profile": profile, "title": config["title"], "commit": commit[:12],
         "overall": formatted(summary.glance(rows)), "table5": formatted(summary.glance(table5)),
+        "table6": formatted(summary.glance(table6)),
         "groups": groups_of(rows), "factors": [f"{f:g}" for f in summary.WITHIN], "worst": worst,
         "claims": claims, "verdicts": verdicts, "failures": lab["failures"],
-        "paper_fails": [c["id"] for c in claims if not c["published_verdict"]],
+        "paper_verdicts": {name: sum(c["published_verdict"] is value for c in claims)
+                           for name, value in (("true", True), ("false", False), ("unprinted", None))},
         "lab": lab | {"depth": depth}, "assumptions": assumptions, "stand_ins": config["stand_ins"],
         "measured": validation.measured(), "published": validation.published(),
     }  # fmt: skip

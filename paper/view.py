@@ -4,10 +4,12 @@
 import csv
 import hashlib
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from analysis import numbers, tables
+from analysis.tables import FAILED_PARTLY, REASONS
 from paper.errors import RenderError
 from paper.tex import escape
 
@@ -15,6 +17,7 @@ CELL_ID = re.compile(r"^(?P<controller>[^.]+)\.(?P<drive>[^.]+)\..*\.s(?P<seed>\
 NEAR, FAR = 1.25, 2.0
 """Ratios off by more than these factors are tinted, lightly and strongly."""
 MISSING = "{--}"
+PERCENT = "%"
 RATIO_DIGITS = 2
 
 
@@ -60,6 +63,21 @@ class Table:
         self.notes = Notes()
         measured = [row for row in self.rows if row["cells"]]
         self.all_stand_in = bool(measured) and all(row["stand_in"] for row in measured)
+        self.usual_n = {unit: self.most_common_n(unit) for unit in dict.fromkeys(row["unit"] for row in measured)}
+
+    def most_common_n(self, unit: str) -> int:
+        """Repetitions that most numbers of this unit are the mean of; 0 where nothing ran."""
+        counts = Counter(row["n"] for row in self.rows if row["unit"] == unit and row["cells"] and row["n"])
+        return max(counts, key=lambda n: (counts[n], n), default=0)
+
+    def repetitions(self) -> str:
+        """The usual n: `3`, or `10 (MB/s), 3 (s)`; empty where nothing is repeated."""
+        usual = {unit: n for unit, n in self.usual_n.items() if n and unit != PERCENT}
+        if max(usual.values(), default=0) <= 1:
+            return ""
+        if len(set(usual.values())) == 1:
+            return str(next(iter(usual.values())))
+        return ", ".join(f"{n} ({unit})" for unit, n in usual.items())
 
     def row(self, row: str, column: str) -> dict:
         """One entry's data."""
@@ -76,8 +94,17 @@ class Table:
         mark = self.notes.mark(row["reason"])
         return rf"{{\failed{mark}}}" if failed else rf"{{--{mark}}}"
 
-    def cell(self, row: str, column: str, like: str | None = None) -> Cell:
-        """An entry, formatted. `like` gives the digits of numbers the paper does not print."""
+    def marks(self, entry: dict, said: str) -> str:
+        """The letters and signs behind a number; `said` is a reason that the table's head gives already."""
+        reasons = [reason for reason in entry["reason"].split(REASONS) if reason and reason != said]
+        usual = self.usual_n.get(entry["unit"])
+        if entry["cells"] and entry["n"] != usual and entry["unit"] != PERCENT and FAILED_PARTLY not in entry["reason"]:
+            reasons.append(f"n = {entry['n']}")
+        marks = self.notes.mark(REASONS.join(reasons)) if reasons else ""
+        return marks + (r"\tnote{\textdagger}" if entry["stand_in"] and not self.all_stand_in else "")
+
+    def cell(self, row: str, column: str, like: str | None = None, said: str = "") -> Cell:
+        """An entry, formatted. `like` gives the digits of numbers the paper does not print; `said`: see marks."""
         entry = self.row(row, column)
         printed = entry["printed"]
         published = printed or MISSING
@@ -86,9 +113,7 @@ class Table:
         if entry["reproduced"] is None:
             return Cell(published, self.missing(entry), "", MISSING)
         reproduced = numbers.like(entry["reproduced"], like or printed)
-        marks = self.notes.mark(entry["reason"]) if entry["reason"] else ""
-        if entry["stand_in"] and not self.all_stand_in:
-            marks += r"\tnote{\textdagger}"
+        marks = self.marks(entry, said)
         digits = numbers.decimals(like or printed) + 1
         std = "" if entry["std"] is None else numbers.fixed(entry["std"], digits)
         return Cell(published, reproduced + (f" {{{marks}}}" if marks else ""), std, shaded(entry["ratio"]))

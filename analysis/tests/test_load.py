@@ -35,7 +35,7 @@ def test_load_nothing_has_the_columns():
     ("change", "message"),
     [
         (lambda r: r.update(extra=1), "'extra' was unexpected"),
-        (lambda r: r["metrics"].pop("bytes"), "'bytes' is a required property"),
+        (lambda r: r["metrics"].pop("requests"), "'requests' is a required property"),
         (lambda r: r["clock"].update(kind="host"), "$.clock.kind"),
         (lambda r: r.update(id="other"), "is of cell 'other'"),
     ],

@@ -19,8 +19,8 @@ def found(tmp_path_factory):
 
 def test_summary_has_every_printed_number(found):
     numbers = found["numbers"]
-    assert len(numbers) == 342
-    assert len({(n["table"], n["row"], n["column"]) for n in numbers}) == 342
+    assert len(numbers) == 502
+    assert len({(n["table"], n["row"], n["column"]) for n in numbers}) == 502
     assert all(set(n) == {"paper", "table", *tables.COLUMNS} for n in numbers)
     assert all(n["published"] is not None for n in numbers)
     assert all(n["reason"] for n in numbers if n["reproduced"] is None)
@@ -29,6 +29,12 @@ def test_summary_has_every_printed_number(found):
 def test_summary_claims_have_the_documented_keys(found):
     assert all({"id", "statement", "where", "verdict", "because"} <= set(claim) for claim in found["claims"])
     assert {claim["verdict"] for claim in found["claims"]} == {"not run"}
+
+
+def test_summary_extra_has_no_published_numbers(found):
+    tables_found = {n["table"]: n for n in found["extra"]}
+    assert set(tables_found) == {"controllers", "filesystems"}
+    assert all(n["published"] is None and n["ratio"] is None for n in found["extra"])
 
 
 def test_summary_glance():

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Cells to table entries, and the published numbers themselves."""
 
+import pandas as pd
 import pytest
 
 from analysis import load, tables, white2001
@@ -16,7 +17,7 @@ GONE = "scsi-virtio.ultrastar-36zx.t128.none."
 def frame(tmp_path_factory):
     folder = tmp_path_factory.mktemp("results")
     ids = synthetic.write(folder, seeds=10, missing=(GONE,), failed={PANIC: "guest panicked", SHALLOW: "depth 60 < 64"})
-    assert len(ids) > 1900
+    assert len(ids) > 2300
     return load.load_cells(folder, ids)
 
 
@@ -26,7 +27,8 @@ def entries(table, frame, drives=None):
 
 
 @pytest.mark.parametrize(
-    ("table", "count"), [("table1", 74), ("table2", 23), ("table3", 14), ("table4", 39), ("table5", 192)]
+    ("table", "count"),
+    [("table1", 74), ("table2", 23), ("table3", 14), ("table4", 39), ("table5", 192), ("table6", 160)],
 )
 def test_tables_published_counts(table, count):
     assert len(white2001.printed(table)) == count
@@ -82,7 +84,102 @@ def test_tables_table4_difference_from_means(frame):
     ide, scsi, diff = (found["read.random", column] for column in ("ide", "scsi", "diff"))
     assert diff.reproduced == pytest.approx(100 * (scsi.reproduced - ide.reproduced) / scsi.reproduced)
     assert diff.ratio is None
-    assert found["ssh", "ide"].reason == "not run yet"
+
+
+def test_tables_table4_applications(frame):
+    found = entries("table4", frame)
+    ide, scsi, diff = (found["sdet.5", column] for column in ("ide", "scsi", "diff"))
+    assert ide.cells[0] == "ide-ahci.deskstar-75gxp.t32.both.ffs.sdet-5.s01"
+    assert scsi.cells[0] == "scsi-virtio.ultrastar-36zx.t32.both.ffs.sdet-5.s01"
+    assert diff.reproduced == pytest.approx(100 * (ide.reproduced - scsi.reproduced) / scsi.reproduced)
+    assert found["netnews", "ide"].ratio == pytest.approx(found["netnews", "ide"].reproduced / 1100)
+
+
+def test_tables_table6_rows_are_the_papers():
+    rows = {}
+    for p in white2001.printed("table6"):
+        rows.setdefault(p.column.split(".")[1], set()).add(p.row)
+    assert (len(rows["ide"]), len(rows["scsi"])) == (8, 12)
+    assert {row for row in rows["scsi"] - rows["ide"]} == {f"t8.{s}" for s in ("both", "disk", "host", "none")}
+
+
+def test_tables_table6_cells(frame):
+    found = entries("table6", frame)
+    for row, column, cell in (
+        ("tnone.both", "ffs.ide.sdet", "ide-piix.deskstar-75gxp.tnone.both.ffs.sdet-20.s01"),
+        ("t32-64.disk", "ffs.ide.netnews", "ide-ahci.deskstar-75gxp.t32.disk.ffs.netnews.s01"),
+        ("t8.host", "softupdates.scsi.postmark", "scsi-virtio.ultrastar-36zx.t8.host.softupdates.postmark.s01"),
+        ("t32-64.none", "softupdates.scsi.ssh", "scsi-virtio.ultrastar-36zx.t64.none.softupdates.ssh.s01"),
+    ):
+        entry = found[row, column]
+        assert (entry.cells[0], entry.n, entry.stand_in, entry.scale) == (cell, 3, True, 1)
+        times = frame[frame.id.isin(entry.cells)].elapsed_ns
+        assert entry.reproduced == pytest.approx(times.mean() / 1e9)
+        assert entry.std == pytest.approx(times.std(ddof=1) / 1e9)
+
+
+def test_tables_ssh_has_no_ratio_and_says_why(frame):
+    for table, row, column in (("table6", "tnone.both", "ffs.ide.ssh"), ("table4", "ssh", "scsi")):
+        entry = entries(table, frame)[row, column]
+        assert entry.reproduced > 0
+        assert (entry.ratio, entry.reason) == (None, white2001.NOTES["ssh"])
+
+
+def scaled_frame(tmp_path, scales):
+    ids = synthetic.write(tmp_path, seeds=1, missing=("ide-piix", "scsi-megasas"), scales=scales)
+    return load.load_cells(tmp_path, ids)
+
+
+def test_tables_scaled_numbers_have_no_ratio(tmp_path):
+    frame = scaled_frame(tmp_path, {"ffs.netnews": 0.1})
+    sixth, fourth = entries("table6", frame), entries("table4", frame)
+    entry = sixth["t32-64.both", "ffs.scsi.netnews"]
+    assert entry.cells == ("scsi-virtio.ultrastar-36zx.t64.both.ffs.netnews-x0.1.s01",)
+    assert (entry.ratio, entry.scale) == (None, 0.1)
+    assert entry.reason == "at scale 0.1 of the paper's size: only ratios between columns compare"
+    assert (fourth["netnews", "diff"].scale, fourth["netnews", "diff"].reason) == (0.1, entry.reason)
+    assert sixth["t32-64.both", "ffs.scsi.postmark"].ratio is not None
+
+
+def test_tables_difference_of_two_scales_is_none(tmp_path):
+    frame = scaled_frame(tmp_path, {"ffs.postmark": 0.5})
+    frame.loc[frame.controller.eq("scsi-virtio") & frame.workload.eq("postmark"), "scale"] = 1
+    diff = entries("table4", frame)["postmark", "diff"]
+    assert (diff.reproduced, diff.reason) == (None, "IDE ran at scale 0.5, SCSI at 1")
+
+
+def test_tables_largest_scale_counts(tmp_path):
+    frame = scaled_frame(tmp_path, {"ffs.postmark": 0.5})
+    half = frame[frame.workload.eq("postmark") & frame.file_system.eq("ffs")]
+    full = half.assign(id=half.id.str.replace("-x0.5", ""), scale=1.0, elapsed_ns=half.elapsed_ns * 2)
+    entry = entries("table6", pd.concat([half, full]))["t8.both", "ffs.scsi.postmark"]
+    assert entry.cells == ("scsi-virtio.ultrastar-36zx.t8.both.ffs.postmark.s01",)
+    assert (entry.n, entry.scale, entry.reason) == (1, 1, "")
+
+
+def test_tables_other_parameters_are_no_repetitions(frame):
+    mixed = frame.copy()
+    mixed.loc[mixed.workload.eq("postmark") & mixed.seed.eq(2), "parameters"] = "sizes=default"
+    with pytest.raises(TableError, match=r"postmark ran with parameters '', 'sizes=default'"):
+        white2001.table6(mixed, {})
+
+
+def test_tables_filesystems_phases_add_up(frame):
+    found = entries("filesystems", frame)
+    assert len(found) == 9 * 2 * 4
+    for file_system in white2001.FILE_SYSTEMS:
+        create, run, delete, total = (
+            found[file_system, f"scsi.{phase}"] for phase in (*white2001.POSTMARK_PHASES, "total")
+        )
+        assert create.reproduced + run.reproduced + delete.reproduced == pytest.approx(total.reproduced)
+        assert create.cells[0] == f"scsi-virtio.ultrastar-36zx.t32.both.{file_system}.postmark.s01"
+
+
+def test_tables_phase_that_is_not_there(frame):
+    without = frame.copy()
+    without["phases"] = [None] * len(without)
+    entry = entries("filesystems", without)["xfs", "ide.run"]
+    assert (entry.reproduced, entry.n, entry.reason) == (None, 0, "failed: no such phases in the result")
 
 
 def test_tables_table3_missing_key_is_named(frame):
@@ -126,4 +223,4 @@ def test_tables_published_errors_name_the_line(tmp_path, text, message):
 def test_tables_unknown_table_is_one_message(tmp_path, capsys):
     out = str(tmp_path / "x.csv")
     assert tables.main(["--paper", "white2001", "--table", "table9", "--out", out]) == 1
-    assert "table9: white2001 has controllers, table1" in capsys.readouterr().err
+    assert "table9: white2001 has controllers, filesystems, table1" in capsys.readouterr().err

@@ -25,7 +25,9 @@ def test_frame_has_what_parse_finds():
     found = traces.frame(LINES)
     assert tuple(found.columns) == traces.COLUMNS
     rows = [
-        trace.Request(*(None if name == "medium_ns" and value is traces.pd.NA else value for name, value in row.items()))
+        trace.Request(
+            *(None if name == "medium_ns" and value is traces.pd.NA else value for name, value in row.items())
+        )
         for row in found.to_dict("records")
     ]
     assert rows == trace.parse(LINES)

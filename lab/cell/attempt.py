@@ -36,6 +36,13 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--workload", help="workload to run; what stands behind -- are its options")
     parser.add_argument("--scale", default="1", help="scale of memory and dirty limits; also given to the workload")
     parser.add_argument("--seed", default=1, type=int)
+    parser.add_argument(
+        "--assume",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="another value for an assumption of config/<paper>.yaml, e.g. memory_mib=256; may be repeated",
+    )
     parser.add_argument("--keep", type=Path, help="folder to leave io.trace, console.log and agent.log in")
     parser.add_argument("--keep-disk", action="store_true", help="leave disk.img there, too")
     parser.add_argument("words", nargs="*", help="options of the workload, or commands separated by ;")
@@ -51,6 +58,19 @@ def commands(words: list[str]) -> list[str]:
         else:
             lines[-1].append(word)
     return [f"exec {' '.join(line)}" for line in lines if line]
+
+
+def assume(paper: str, words: list[str]) -> None:
+    """Give assumptions of a paper other values for the life of this process."""
+    known = {item["id"]: item for item in config.paper(paper)["assumptions"]}
+    for word in words:
+        key, _, value = word.partition("=")
+        if key not in known:
+            raise SpindleError(f"--assume: there is no assumption {key!r}; {config.nearest(key, known)}")
+        kind = type(known[key]["value"])
+        if kind is int and not value.isdigit():
+            raise SpindleError(f"--assume: {key} is a whole number, not {value!r}")
+        known[key]["value"] = value == "true" if kind is bool else kind(value)
 
 
 def run_of(options: argparse.Namespace) -> cells.Run:
@@ -97,6 +117,7 @@ def main(argv: list[str] | None = None) -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     options = parse(argv)
     try:
+        assume(cells.PAPERS[0], options.assume)
         one = run_of(options)
         build = paths.build()
         if options.fs and not identity.image_path(build, options.fs, options.drive).is_file():

@@ -30,12 +30,17 @@ def main(argv: list[str] | None = None) -> int:
     """Command line."""
     parser = argparse.ArgumentParser(prog="lab.cell.failures", description=__doc__.splitlines()[0])
     parser.add_argument("--profile", required=True, help="smoke, quick or full")
+    parser.add_argument("--count", action="store_true", help="only say how many cells have a number")
     options = parser.parse_args(argv)
     try:
         found = failures(options.profile)
     except SpindleError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
+    if options.count:
+        total = len(cells.cells(options.profile))
+        print(f"{total - len(found)} of {total} cells have a number", file=sys.stderr)
+        return 0
     for name, reason in found:
         print(f"failed: {name}: {reason}", file=sys.stderr)
     if found:

@@ -24,11 +24,13 @@ import struct
 import sys
 from pathlib import Path
 
+import kernel_modules
 from imaging import COMMON, MTIME, REPOSITORY, BuildError, compile_program, make_erofs, run, sha256, tool_versions
 from lockfile import LockError, Package, parse
 
 HERE = REPOSITORY / "lab" / "guest"
 LOCK = REPOSITORY / "envs" / "guest.lock"
+KERNEL_LOCK = REPOSITORY / "envs" / "kernel.lock"
 MODULES = HERE / "modules.txt"
 
 SCHEMA = "spindle-guest/1"
@@ -42,10 +44,14 @@ KERNEL_META = "linux-image-amd64"
 PROGRAMS = {
     "sbin/spindle-agent": "lab/guest/agent/agent.c",
     "usr/local/bin/fs-stress": "lab/guest/stress/fs-stress.c",
+    "usr/local/bin/ufs-newfs": "lab/guest/ufs/ufs-newfs.c",
+    "usr/local/bin/ufs-check": "lab/guest/ufs/ufs-check.c",
     "usr/local/bin/stopwatch": "workloads/common/stopwatch.c",
 }
 # Script in the image -> its source.
 SCRIPTS = {"usr/local/bin/confined": "lab/guest/agent/confined.sh"}
+# Those programs that the host runs as well, on images; they are static. Copied to build/guest/host/.
+HOST_PROGRAMS = ["usr/local/bin/ufs-newfs", "usr/local/bin/ufs-check"]
 INIT = "lab/guest/agent/init.c"
 
 # Loaded by QEMU for `-machine pc -kernel vmlinux` without display and network.
@@ -88,6 +94,9 @@ def sources() -> list[Path]:
     return sorted(
         [
             *own,
+            KERNEL_LOCK,
+            *kernel_modules.sources(),
+            *(HERE / "ufs").glob("*.h"),
             *(REPOSITORY / COMMON).glob("*.h"),
             *(REPOSITORY / source for source in [*PROGRAMS.values(), *SCRIPTS.values()]),
         ]
@@ -137,7 +146,7 @@ def fetch(package: Package, cache: Path, scratch: Path) -> tuple[Path, str | Non
         os.replace(found, cached)
     if (got := sha256(cached)) != package.sha256:
         raise BuildError(
-            f"{cached}: SHA-256 is {got}, but envs/guest.lock says {package.sha256} for "
+            f"{cached}: SHA-256 is {got}, but the lock in envs/ says {package.sha256} for "
             f"{package.name} {package.version}. Delete the file and run again; if the mirror "
             "still gives the same file, either the mirror or the lock is wrong: compare with "
             "packages.debian.org, then `make relock`"
@@ -195,6 +204,43 @@ def prefetch(missing: list[Package], cache: Path, scratch: Path) -> None:
     for package in missing:
         if (scratch / package.deb).exists():
             os.replace(scratch / package.deb, cache / package.deb)
+
+
+def fetch_kernel(image: Package, deb: Path, cache: Path, scratch: Path) -> tuple[list[Path], str]:
+    """Return headers, tools and source of the image's kernel, source last, and the kernel's release."""
+    name, version = (run(["dpkg-deb", "--field", str(deb), field]).strip() for field in ("Package", "Version"))
+    names = kernel_modules.needed(name)
+    if (name, version) == (image.name, image.version):
+        locked = {package.name: package for package in parse(KERNEL_LOCK.read_text(), "envs/kernel.lock")}
+        if sorted(locked) != sorted(names):
+            raise BuildError(f"envs/kernel.lock is not for {name}; run `make relock`")
+        debs, moved = fetch_all(list(locked.values()), cache, scratch)
+        if moved:
+            raise BuildError(
+                f"the mirror no longer has what belongs to {name} {version} ({moved[0]}), and modules must match the "
+                f"kernel. Delete {deb}, so that the kernel moves too, or `make relock`"
+            )
+        return [debs[name] for name in names], name.removeprefix("linux-image-")
+    # The kernel has moved, and the image's manifest says so: the modules are built for the one that it has.
+    debs = []
+    for name in names:
+        found = download(f"{name}={version}", scratch / name)
+        if found is None:
+            raise BuildError(f"apt cannot fetch {name} {version}, which the kernel in the image needs; `make relock`")
+        debs.append(Path(shutil.move(found, cache / found.name)))
+    return debs, names[0].removeprefix("linux-headers-")
+
+
+def add_modules(packages: list[Package], debs: dict[str, Path], root: Path, cache: Path, scratch: Path) -> None:
+    """Build our modules and put them into the root's module tree, in place of Debian's where it has them."""
+    image = next(package for package in packages if re.match(r"linux-image-\d", package.name))
+    needed, release = fetch_kernel(image, debs[image.name], cache, scratch / "kernel-debs")
+    say("kernel modules: " + ", ".join(kernel_modules.MODULES))
+    files = kernel_modules.build(run, needed, release, tool_versions()["gcc"], cache.parent, scratch / "kernel")
+    for name, file in files.items():
+        target = root / "lib" / "modules" / release / "kernel" / kernel_modules.MODULES[name].folder / f"{name}.ko"
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file, target)
 
 
 # ---- parts of the image --------------------------------------------------------
@@ -415,12 +461,16 @@ def build_image(out: Path, scratch: Path, cache: Path, packages: list[Package]) 
         if not (root / source).is_file():
             raise BuildError(f"firmware /{source} is in no locked package; correct envs/guest-packages.txt")
         shutil.copyfile(root / source, out / "firmware" / name)
+    add_modules(packages, debs, root, cache, scratch)
     boot_modules = cut_modules(root)
     prune(root)
     link_busybox(root)
     add_own_files(root)
     check_libraries(root)
 
+    (out / "host").mkdir()
+    for name in HOST_PROGRAMS:
+        shutil.copy(root / name, out / "host")
     compile_program(REPOSITORY / INIT, scratch / "init")
     (out / "initramfs.cpio").write_bytes(make_initramfs((scratch / "init").read_bytes(), boot_modules))
     say("making the system disk")

@@ -3,8 +3,9 @@
 
 from pathlib import Path
 
+from analysis import figures as trace_data
 from analysis import summary, tables
-from paper import figures, lab, render
+from paper import figures, lab, render, trace_figures, trace_page
 from paper.tests import synthetic
 
 PAPER = "white2001"
@@ -29,6 +30,17 @@ def run(root: Path, profile: str = "quick", **wanted) -> Path:
     assert summary.main(["--paper", PAPER, "--tables", str(folder), "--out", made["summary"]]) == 0
     assert lab.main([*cells, "--out", made["lab"]]) == 0
     assert figures.main(["--summary", made["summary"], "--out", str(results / "figures" / PAPER)]) == 0
+    draw_traces(results, cells)
     report = ["report", "--paper", PAPER, "--profile", profile, "--summary", made["summary"], "--lab", made["lab"]]
     assert render.main([*report, "--out", str(results / "report.tex")]) == 0
     return results
+
+
+def draw_traces(results: Path, cells: list[str]) -> None:
+    """Figures 1 and 2 and the section on traces, of the cells that the arguments `cells` list."""
+    folder, pictures = results / "tables" / PAPER, results / "figures" / PAPER
+    data = ["--data", str(folder / "figures.json")]
+    assert trace_data.main([*cells, "--out", str(folder)]) == 0
+    assert trace_figures.main(["--results", str(results), *data, "--out", str(pictures)]) == 0
+    page = ["--paper", PAPER, *data, "--summary", str(folder / "io-summary.csv")]
+    assert trace_page.main([*page, "--out", str(results / "traces.tex")]) == 0

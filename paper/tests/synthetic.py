@@ -1,21 +1,28 @@
 # SPDX-License-Identifier: MIT
-"""Invented results for tests: every cell of the sheet, near the published numbers, with chosen ones failed.
+"""Invented results for tests: every cell of the tables, near the published numbers, with chosen ones failed.
 
-Nothing here was measured. Rates are the published number times a fixed factor per setting, spread a little by seed,
-so that tables show ratios near and far. Deterministic: the factors come from a hash of the cell's name.
+Nothing here was measured. Rates and times are the published number times a fixed factor per setting, spread a little
+by seed, so that tables show ratios near and far. Deterministic: the factors come from a hash of the cell's name.
 """
 
 import csv
 import hashlib
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 from analysis.tables import ROOT, read_published
-from analysis.white2001 import SCSI_CONTROLLER
+from analysis.white2001 import DRIVES, FILE_SYSTEMS, POSTMARK_PHASES, SCSI_CONTROLLER, SIDES
 
 IDENTITY = ("qemu", "model", "guest", "workload")
 MACHINES = {"both": (True, True), "disk": (False, True), "host": (True, False), "none": (False, False)}
 BYTES = 10485760
+MACRO_SEEDS = 3
+"""Most repetitions of a macro benchmark."""
+SHARES = (0.4, 0.9, 1)
+"""Parts of PostMark's time at which its phases end."""
+POSTMARK_S = (440, 170, 180, 210, 200, 260, 230, 190, 150)
+"""PostMark in seconds, invented, on FILE_SYSTEMS."""
 
 
 def digest(text: str) -> str:
@@ -41,8 +48,49 @@ def published_rates() -> dict[tuple[str, str], float]:
     return {(p.row, p.column): float(p.value) for p in read_published(path)}
 
 
-def result(row: dict, seed: int, rates: dict, failed: str | None) -> dict:
-    """One cell's result.json."""
+def macro_times() -> dict[tuple[str, ...], float]:
+    """Seconds of every macro benchmark, by side, tags, scheduler, file system, workload and SDET's scripts."""
+    folder, found = ROOT / "paper" / "white2001" / "published", {}
+    for p in read_published(folder / "table6.csv"):
+        group, scheduler = p.row[1:].split(".")
+        file_system, side, workload = p.column.split(".")
+        tags = {"ide": "32", "scsi": "64"}[side] if group == "32-64" else group
+        scripts = "20" if workload == "sdet" else ""
+        found[side, tags, scheduler, file_system, workload, scripts] = float(p.value)
+    for p in read_published(folder / "table4.csv"):
+        workload, _, scripts = p.row.partition(".")
+        if p.unit == "s":
+            found.setdefault((p.column, "32", "both", "ffs", workload, scripts), float(p.value))
+    for file_system, seconds in zip(FILE_SYSTEMS, POSTMARK_S, strict=True):
+        for side in SIDES:
+            found.setdefault((side, "32", "both", file_system, "postmark", ""), float(seconds))
+    return found
+
+
+def macro_result(key: tuple[str, ...], seconds: float, seed: int, scale: float = 1) -> dict:
+    """The result.json of one cell of a macro benchmark."""
+    side, tags, scheduler, file_system, workload, scripts = key
+    controller = SCSI_CONTROLLER if side == "scsi" else "ide-piix" if tags == "none" else "ide-ahci"
+    row = {"controller": controller, "drive": DRIVES[side], "tags": tags, "scheduler": scheduler,
+           "file_system": file_system, "workload": workload,
+           "parameters": {"scripts": scripts} if scripts else {}}  # fmt: skip
+    parts = "-".join([workload, *row["parameters"].values(), *([] if scale == 1 else [f"x{scale:g}"])])
+    cell_id = f"{controller}.{DRIVES[side]}.t{tags}.{scheduler}.{file_system}.{parts}.s{seed:02d}"
+    factor = 2 ** (1.2 * (unit(f"{scheduler} {side} {file_system} {workload}") - 0.5))
+    elapsed_ns = int(seconds * 1e9 * scale * factor * (1 + 0.02 * (unit(cell_id) - 0.5)))
+    ends = [0, *(int(share * elapsed_ns) for share in SHARES)]
+    names = POSTMARK_PHASES if workload == "postmark" else ("first", "second", "third")
+    phases = [{"name": name, "begin_ns": begin, "end_ns": end}
+              for name, begin, end in zip(names, ends[:-1], ends[1:], strict=True)]  # fmt: skip
+    metrics = {"elapsed_ns": elapsed_ns, "phases": phases, "workload": {}, "read_bytes": 100000000,
+               "write_bytes": 400000000, "requests": 40000, "queue_depth_mean": 1.5,
+               "queue_depth_max": 1 if tags == "none" else int(tags), "drain_ns": 0, "read_hits": 0,
+               "flushes": 0}  # fmt: skip
+    return record(cell_id, cell_id, row, scale, seed, metrics)
+
+
+def result(row: dict, seed: int, rates: dict) -> dict:
+    """The result.json of one cell of the raw device."""
     setting = f"{row['controller']}.{row['drive']}.t{row['tags']}.{row['scheduler']}"
     cell_id = f"{setting}.rawio-{row['op']}-{row['pattern']}.s{seed:02d}"
     side = "scsi" if row["controller"].startswith("scsi") else "ide"
@@ -50,43 +98,62 @@ def result(row: dict, seed: int, rates: dict, failed: str | None) -> dict:
     rate = rates[f"t{row['tags']}.{row['scheduler']}", f"{side}.{row['op']}.{row['pattern']}"] * factor
     rate *= 1 + 0.02 * (unit(cell_id) - 0.5) + (0.01 if row["controller"] != SCSI_CONTROLLER else 0)
     depth = 1 if row["tags"] == "none" else int(row["tags"])
-    host, disk = MACHINES[row["scheduler"]]
     metrics = {"rate_mb_s": rate, "elapsed_ns": int(BYTES / rate * 1000), "bytes": BYTES, "requests": 1280,
                "queue_depth_mean": 0.9 * depth, "queue_depth_max": depth, "drain_ns": 0, "read_hits": 0,
                "flushes": 0}  # fmt: skip
+    row = row | {"file_system": "raw", "workload": "rawio", "parameters": {k: row[k] for k in ("op", "pattern")}}
+    return record(cell_id, setting, row, 1, seed, metrics)
+
+
+def record(cell_id: str, run: str, row: dict, scale: float, seed: int, metrics: dict) -> dict:
+    """What stands around the metrics."""
+    host, disk = MACHINES[row["scheduler"]]
+    given = {name: row[name] for name in ("controller", "drive", "tags", "file_system", "workload", "parameters")}
     return {
-        "schema": "spindle-result/1", "id": cell_id, "run": setting, "status": "failed" if failed else "ok",
-        "reason": failed,
-        "cell": {"guest": "linux", "controller": row["controller"], "drive": row["drive"], "tags": row["tags"],
-                 "host_scheduler": host, "disk_scheduler": disk, "file_system": "raw", "workload": "rawio",
-                 "parameters": {"op": row["op"], "pattern": row["pattern"]}, "scale": 1, "seed": seed},
-        "clock": {"kind": "virtual", "ns_per_instruction": 1}, "metrics": None if failed else metrics,
+        "schema": "spindle-result/1", "id": cell_id, "run": run, "status": "ok", "reason": None,
+        "cell": {"guest": "linux", "host_scheduler": host, "disk_scheduler": disk, "scale": scale, "seed": seed}
+        | given,
+        "clock": {"kind": "virtual", "ns_per_instruction": 1}, "metrics": metrics,
         "identity": {name: digest(name) for name in IDENTITY}
         | {"drive": digest(row["drive"]), "controller": digest(row["controller"]), "cell": digest(cell_id)},
         "lock": {"guest": digest("lock"), "moved": []},
     }  # fmt: skip
 
 
+def every(seeds: int, scales: dict[str, float]) -> Iterator[dict]:
+    """All results, none of them failed."""
+    rates = published_rates()
+    for row in sheet():
+        for seed in range(1, seeds + 1):
+            yield result(row, seed, rates)
+    for key, seconds in macro_times().items():
+        for seed in range(1, min(seeds, MACRO_SEEDS) + 1):
+            yield macro_result(key, seconds, seed, scales.get(f"{key[3]}.{key[4]}", 1))
+
+
 def write(
-    results: Path, seeds: int = 10, missing: tuple[str, ...] = (), failed: dict[str, str] | None = None
+    results: Path,
+    seeds: int = 10,
+    missing: tuple[str, ...] = (),
+    failed: dict[str, str] | None = None,
+    scales: dict[str, float] | None = None,
 ) -> list[str]:
     """Results below results/<profile>; returns the cell ids.
 
     `missing` and the keys of `failed` are beginnings of cell ids: those cells do not exist, or failed for that reason.
+    `scales` has the scale of `<file system>.<workload>`, where it is not 1.
     """
-    rates, ids = published_rates(), []
-    for row in sheet():
-        for seed in range(1, seeds + 1):
-            found = result(row, seed, rates, None)
-            if found["id"].startswith(missing):
-                continue
-            reason = next((text for start, text in (failed or {}).items() if found["id"].startswith(start)), None)
-            if reason:
-                found = result(row, seed, rates, reason)
-            path = results / "cells" / found["id"] / "result.json"
-            path.parent.mkdir(parents=True)
-            path.write_text(json.dumps(found, indent=1) + "\n")
-            ids.append(found["id"])
+    ids = []
+    for found in every(seeds, scales or {}):
+        if found["id"].startswith(missing):
+            continue
+        reason = next((text for start, text in (failed or {}).items() if found["id"].startswith(start)), None)
+        if reason:
+            found |= {"status": "failed", "reason": reason, "metrics": None}
+        path = results / "cells" / found["id"] / "result.json"
+        path.parent.mkdir(parents=True)
+        path.write_text(json.dumps(found, indent=1) + "\n")
+        ids.append(found["id"])
     return sorted(ids)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from analysis import tables
 from paper import build, render, tex, view
 from paper.errors import RenderError, TexError
 from paper.tests import pipeline
@@ -21,7 +22,10 @@ WANTED = {
     "failed": {
         "ide-ahci.deskstar-75gxp.t4.disk.rawio-write-random": "guest panicked: 100 % {of} it_",
         "scsi-virtio.ultrastar-36zx.t64.none.rawio-read-random.s02": "depth 60 below 64",
+        "scsi-virtio.ultrastar-36zx.t8.none.ffs.netnews": "guest panicked",
+        "ide-piix.deskstar-75gxp.tnone.disk.softupdates.ssh.s02": "fsck found errors",
     },
+    "scales": {"softupdates.netnews": 0.25},
 }
 needs_tex = pytest.mark.skipif(
     not (shutil.which("latexmk") and shutil.which("pdftotext")), reason="latexmk or pdftotext is not installed"
@@ -57,6 +61,59 @@ def test_render_failed_missing_and_partial_are_marked(results):
     assert text.count(r"{--\tnote{c}}") == 6
     assert r"\textsuperscript{c}\,not run." in text
     assert text.count(r"\questioned ") == 36
+
+
+def test_render_table6_marks_what_does_not_compare(results):
+    text = (results / "tables" / "white2001" / "table6.tex").read_text()
+    assert text.count(r"SSH\tnote{a}") == 2
+    assert r"\textsuperscript{a}\,another package on another system: not comparable" in text
+    assert r"950 & {\failed\tnote{b}}" in text
+    assert r"\textsuperscript{d}\,at scale 0.25 of the paper's size: only ratios between columns compare." in text
+    assert len(re.findall(r"\{\\tnote\{d\}\} & [0-9.]+ & \{--\}", text)) == 20
+    assert "1 of 2 failed: fsck found errors" in text
+    assert text.count("not supported}") == 4 * 2 * 4
+    assert text.count("$n$ = 2 repetitions") == 2
+
+
+def test_render_claims_say_what_the_paper_does_not_bear_out(results):
+    text = (results / "report.tex").read_text()
+    assert text.count(r"\notborneout{}") == 11
+    assert "4 are about numbers that the paper does not print, and 11 are not borne out" in text
+
+
+@pytest.mark.parametrize(
+    ("counts", "text", "marked"),
+    [
+        ({"s": [1, 1]}, "", 0),
+        ({"s": [3, 3]}, "3", 0),
+        ({"MB/s": [10, 10], "s": [3, 3, 2]}, "10 (MB/s), 3 (s)", 1),
+        ({"s": [3, 3, 1, 1]}, "3", 2),
+    ],
+)
+def test_view_repetitions(tmp_path, counts, text, marked):
+    entries = [
+        tables.Entry(tables.Published(str(i), unit, unit, "1"), 1.0, n=n, cells=("c.d.s01",), scale=1)
+        for unit, values in counts.items()
+        for i, n in enumerate(values)
+    ]
+    tables.write(entries, tmp_path / "x.csv")
+    table = view.Table(tmp_path / "x.csv", "white2001", "table6", "quick")
+    cells = [table.cell(entry.published.row, entry.published.column) for entry in entries]
+    assert table.repetitions() == text
+    assert sum("tnote" in cell.reproduced for cell in cells) == marked
+
+
+@pytest.mark.parametrize(
+    ("row", "text"),
+    [
+        ({"table": "table6", "row": "t32-64.both", "column": "ffs.ide.sdet"},
+         "Table 6: IDE, SDET on FFS, 32/64 tags, scheduler both"),
+        ({"table": "table5", "row": "tnone.host", "column": "scsi.read.random"},
+         "Table 5: SCSI, read random, no tags, scheduler host"),
+    ],
+)  # fmt: skip
+def test_view_label(row, text):
+    assert views.label(row) == text
 
 
 @pytest.mark.parametrize(
@@ -111,9 +168,10 @@ def test_pdf_has_every_row(pdf):
     text = re.sub(r"\s+", " ", text.replace("ﬁ", "fi"))
     labels = [label for label, _ in views.TABLE2_ROWS] + list(views.TABLE3_ROWS.values())
     labels += [label for pair in views.APPLICATIONS.values() for label in pair if label]
-    labels += list(views.SCHEDULERS.values()) + [f"Table {number}" for number in range(1, 6)]
+    labels += list(views.SCHEDULERS.values()) + [f"Table {number}" for number in range(1, 7)]
     labels += [text for (_, column), text in view.words("white2001", "table1").items() if column == "model"]
-    labels += ["Beneath Table 5", "scsi-megasas", "Stand-ins", "Assumptions", "failed", "3 cells failed"]
+    labels += ["Beneath Table 5", "scsi-megasas", "Stand-ins", "Assumptions", "failed", "6 cells failed"]
+    labels += [*views.BENCHMARKS.values(), *views.FILE_SYSTEM_NAMES.values(), "Beneath Table 6", "not supported"]
     assert [label for label in labels if label not in text] == []
 
 

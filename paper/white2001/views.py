@@ -5,12 +5,33 @@ import yaml
 
 from analysis import numbers
 from analysis.tables import ROOT
-from analysis.white2001 import COMPARED, OPS, PATTERNS
+from analysis.white2001 import (
+    COMPARED,
+    FILE_SYSTEMS,
+    MACRO,
+    NOTES,
+    OPS,
+    PATTERNS,
+    POSTMARK_PHASES,
+    SIDES,
+    TABLE6_TAGS,
+)
 from paper.tex import escape
-from paper.view import Table, shaded, words
+from paper.view import MISSING, RATIO_DIGITS, Cell, Table, shaded, words
 
 PAPER = "white2001"
 SCHEDULERS = {"both": "Both", "disk": "Disk only", "host": "Host only", "none": "None"}
+BENCHMARKS = {"sdet": "SDET, 20 scripts", "ssh": "SSH", "netnews": "NetNews", "postmark": "PostMark"}
+PANELS6 = (("sdet", "ssh"), ("netnews", "postmark"))
+FORMATS6 = {"sdet": ("3.1", "4.1", "3.2"), "ssh": ("2.1", "3.1", "2.2"), "netnews": ("4.0", "4.0", "3.1"),
+            "postmark": ("3.0", "4.0", "3.1")}  # fmt: skip
+"""Digits of the paper's number, of ours, and of its standard deviation."""
+HALVES = {"ffs": "FFS", "softupdates": "Soft Updates"}
+FILE_SYSTEM_NAMES = {
+    "ffs": "FFS", "softupdates": "Soft Updates", "ext2": "ext2", "ext3-ordered": "ext3, ordered",
+    "ext3-writeback": "ext3, writeback", "ext3-journal": "ext3, journal", "reiserfs": "ReiserFS", "xfs": "XFS",
+    "ntfs": "NTFS",
+}  # fmt: skip
 TAGS = {"ide": ("none", "4", "32"), "scsi": ("none", "4", "32", "64", "128")}
 APPLICATIONS = {
     "sdet.1": ("SDET", "1 job"), "sdet.5": ("", "5 jobs"), "sdet.10": ("", "10 jobs"), "sdet.20": ("", "20 jobs"),
@@ -93,7 +114,7 @@ def table4(table: Table) -> dict:
         percent = numbers.percent_faster_rate if row in labels else numbers.percent_faster_time
         check = numbers.like(percent(ide, scsi), table.row(row, "diff")["printed"])
         lines.append({"group": group, "label": label, "unit": table.row(row, "ide")["unit"], "check": check,
-                      "cells": [table.cell(row, side) for side in ("ide", "scsi")],
+                      "cells": [table.cell(row, side) for side in SIDES],
                       "diff": table.cell(row, "diff")})  # fmt: skip
     return {"lines": lines, "micro": len(labels)}
 
@@ -116,6 +137,52 @@ def table5(table: Table) -> dict:
     return {"blocks": blocks, "patterns": [pattern.capitalize() for pattern in PATTERNS]}
 
 
+def table6(table: Table) -> dict:
+    """The macro benchmarks: one half for each file system, two panels each, IDE beside SCSI."""
+    notes = {name: table.notes.mark(NOTES[name]) if name in NOTES else "" for name in MACRO}
+    heads = {name: {"label": BENCHMARKS[name], "mark": notes[name], "ratio": name not in NOTES,
+                    "formats": FORMATS6[name]} for name in MACRO}  # fmt: skip
+
+    def cell(half: str, name: str, side: str, tags: str, scheduler: str) -> Cell | None:
+        """None where the paper has no numbers."""
+        if side not in TABLE6_TAGS[tags]:
+            return None
+        return table.cell(f"t{tags}.{scheduler}", f"{half}.{side}.{name}", said=NOTES.get(name, ""))
+
+    def panel(half: str, names: tuple[str, ...]) -> dict:
+        """Some benchmarks under every setting."""
+        groups = [
+            {
+                "scheduler": label,
+                "lines": [
+                    {
+                        "tags": tags.replace("-", "/"),
+                        "cells": [(name, cell(half, name, side, tags, scheduler)) for name in names for side in SIDES],
+                    }
+                    for tags in TABLE6_TAGS
+                ],
+            }
+            for scheduler, label in SCHEDULERS.items()
+        ]
+        return {"names": names, "groups": groups}
+
+    halves = [{"label": label, "panels": [panel(half, names) for names in PANELS6]} for half, label in HALVES.items()]
+    return {"halves": halves, "heads": heads}
+
+
+def filesystems(table: Table) -> dict:
+    """PostMark on every file system, and SCSI's time over IDE's."""
+    columns = (*POSTMARK_PHASES, "total")
+    lines = []
+    for name in FILE_SYSTEMS:
+        sides = [[table.cell(name, f"{side}.{column}", like="0.0") for column in columns] for side in SIDES]
+        ide, scsi = (table.row(name, f"{side}.total") for side in SIDES)
+        ratio = numbers.ratio(scsi["reproduced"], ide["reproduced"]) if ide["scale"] == scsi["scale"] else None
+        shown = MISSING if ratio is None else numbers.fixed(ratio, RATIO_DIGITS)
+        lines.append({"label": FILE_SYSTEM_NAMES[name], "sides": sides, "ratio": shown})
+    return {"lines": lines, "columns": [column.capitalize() for column in columns]}
+
+
 def controllers(table: Table) -> dict:
     """The same disk on two controllers; the ratio is the second's rate over the first's."""
     pairs = []
@@ -135,15 +202,20 @@ def controllers(table: Table) -> dict:
 
 
 VIEWS = {"table1": table1, "table2": table2, "table3": table3, "table4": table4, "table5": table5,
-         "controllers": controllers}  # fmt: skip
+         "table6": table6, "controllers": controllers, "filesystems": filesystems}  # fmt: skip
 
 
 def label(row: dict) -> str:
     """A table entry's name for a reader: `Table 5, 32 tags, both, SCSI read random`."""
     number = row["table"].removeprefix("table")
-    if row["table"] != "table5":
+    if row["table"] not in ("table5", "table6"):
         return escape(f"Table {number}, {row['row']}, {row['column']}".replace("_", " "))
     tags, scheduler = row["row"].removeprefix("t").split(".")
-    side, op, pattern = row["column"].split(".")
-    tags = "no tags" if tags == "none" else f"{tags} tags"
-    return escape(f"Table {number}: {side.upper()}, {op} {pattern}, {tags}, scheduler {scheduler}")
+    tags = "no tags" if tags == "none" else f"{tags.replace('-', '/')} tags"
+    if row["table"] == "table6":
+        file_system, side, workload = row["column"].split(".")
+        what = f"{BENCHMARKS[workload].partition(',')[0]} on {HALVES[file_system]}"
+    else:
+        side, op, pattern = row["column"].split(".")
+        what = f"{op} {pattern}"
+    return escape(f"Table {number}: {side.upper()}, {what}, {tags}, scheduler {scheduler}")

@@ -63,6 +63,20 @@ def main() -> int:
                 return 70
             if mode == "crash" and "random" in cell:
                 os.abort()
+        elif word == "exec" and "--op" not in rest:
+            # A cell on a file system: mount, workload, umount, check.
+            if rest.startswith(("postmark", "confined")):
+                trace.write(f"disk0 W 16 16 0 {now} {now} {now + NS} {now + NS} 1 through\n")
+                tell(f"out phase create {now} {now + NS}")
+                tell(f"out metric elapsed_ns {NS}")
+                tell("out metric files_created 5")
+                now += NS
+            damaged = mode == "damaged" and cell == "check"
+            if damaged:
+                tell("err e2fsck: bitmaps differ")
+            tell(f"exit {4 if damaged else 0}")
+            if damaged:
+                tell("fail exec e2fsck: exit status 4")
         elif word == "exec":
             op = re.search(r"--op (\w+)", rest)[1]
             seen = depth - 1 if mode == "shallow" else depth

@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: MIT
 """The I/O trace."""
 
+import dataclasses
+import json
+
+import jsonschema
 import pytest
 
 from lab.cell import trace
+from lab.cell.paths import ROOT
 
 LINES = f"""{trace.HEADER}
 disk0 R 0 8 0 10 10 20 20 1 miss
@@ -78,6 +83,14 @@ def test_trace_summary_of_flushes_only_has_no_means():
     summary = trace.summarize(trace.parse("disk0 F 0 0 0 5 5 5 5 1 -\n"))
     assert (summary.requests, summary.flushes, summary.queue_depth_mean) == (1, 1, 1.0)
     assert summary.request_bytes_mean is summary.read_share is summary.response_mean_ns is summary.busy_share is None
+
+
+@pytest.mark.parametrize("text", [MIXED, "disk0 F 0 0 0 5 5 5 5 1 -\n"])
+def test_trace_summary_fits_the_schema_of_results(text):
+    schema = json.loads((ROOT / "config/schemas/result.schema.json").read_text())
+    known = schema["properties"]["metrics"]["properties"]
+    for name, value in dataclasses.asdict(trace.summarize(trace.parse(text))).items():
+        jsonschema.validate(value, known[name] | {"$defs": schema["$defs"]})
 
 
 def test_trace_summary_does_not_depend_on_the_order_of_lines():

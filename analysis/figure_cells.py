@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: MIT
+"""Which cells the figures and the I/O summary are made from: the one place that says so. Ids only, no data."""
+
+import re
+
+SCHEDULE_TAGS = ("none", "4", "32", "64", "128")
+SCHEDULE_CELL = "scsi-virtio.ultrastar-36zx.t{tags}.host.rawio-write-interleave.s01"
+"""Figure 1."""
+WRITES_FILE_SYSTEMS = ("ffs", "softupdates", "ntfs")
+WRITES_TAGS = ("32", "64")
+"""Figure 2: tags of the cells to take, the first of which the profile has most."""
+WRITES_CELL = r"scsi-virtio\.ultrastar-36zx\.t{tags}\.both\.{file_system}\.postmark(-x[0-9.]+)?\.s01"
+RAW_WORKLOADS = ("rawio-", "fio-")
+SUMMARY_RAW = ".rawio-read-random.s01"
+"""I/O summary: how the id ends of the cell that stands for a configuration of the device itself."""
+
+
+def schedule_cells(ids: list[str]) -> dict[str, str | None]:
+    """Tags to the cell that shows them in Figure 1, None where the profile has none."""
+    wanted = {tags: SCHEDULE_CELL.format(tags=tags) for tags in SCHEDULE_TAGS}
+    return {tags: name if name in ids else None for tags, name in wanted.items()}
+
+
+def writes_cells(ids: list[str]) -> dict[str, str | None]:
+    """File system to the cell that shows it in Figure 2, None where the profile has none; all with the same tags."""
+    best: dict[str, str | None] = dict.fromkeys(WRITES_FILE_SYSTEMS)
+    for tags in WRITES_TAGS:
+        found = {}
+        for name in WRITES_FILE_SYSTEMS:
+            pattern = re.compile(WRITES_CELL.format(tags=tags, file_system=name))
+            # The shortest first: a cell at full size comes before one that is scaled down.
+            fitting = sorted((cell for cell in ids if pattern.fullmatch(cell)), key=lambda cell: (len(cell), cell))
+            found[name] = fitting[0] if fitting else None
+        if sum(map(bool, found.values())) > sum(map(bool, best.values())):
+            best = found
+    return best
+
+
+def summary_cells(ids: list[str]) -> list[str]:
+    """Cells with a line in the I/O summary: all on a file system, and one for each configuration without."""
+    return [cell for cell in sorted(ids) if cell.endswith(SUMMARY_RAW) or on_file_system(cell)]
+
+
+def on_file_system(cell_id: str) -> bool:
+    """The fifth part of the id is a file system; of the device itself, it is workload and parameters."""
+    return not cell_id.split(".")[4].startswith(RAW_WORKLOADS)
+
+
+def wanted(ids: list[str]) -> list[str]:
+    """The cells, of these, whose traces are read."""
+    named = [*schedule_cells(ids).values(), *writes_cells(ids).values(), *summary_cells(ids)]
+    return sorted({cell for cell in named if cell})
