@@ -53,7 +53,7 @@ class Schedule:
 
 def schedule(frame: pd.DataFrame) -> Schedule:
     """The schedule in a trace of the interleave workload: the widest gap between addresses parts the two streams."""
-    data = frame[frame.op != "F"].sort_values("start_ns", kind="stable")
+    data = frame[frame.op != "F"].sort_values(["start_ns", "acknowledged_ns"], kind="stable")
     addresses = sorted(set(data.lbn.tolist()))
     gaps = [after - before for before, after in pairwise(addresses)]
     middle = addresses[gaps.index(max(gaps)) + 1] if gaps else 0

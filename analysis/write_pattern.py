@@ -4,10 +4,10 @@
 The paper calls a sorted write-back of the update daemon, every 30 s, a vertical line, and synchronous metadata writes
 that return to the same place a horizontal one. Both are measured here. A trace does not say who waits for a write, but
 how many commands were outstanding: one process that waits for its write has none beside it, a write-back fills the
-queue. So a write that arrives at an idle disk counts as `alone`, any other as `queued`.
+queue. So a write that has the disk to itself until it is acknowledged counts as `alone`, any other as `queued`.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -16,6 +16,8 @@ import pandas as pd
 from analysis import figure_cells, numbers, traces
 from analysis.tables import Entry, Published
 
+PHASES = ("create", "run", "delete")
+"""The paper's phases of PostMark. What is before (its directories) and behind (the unmount) has no name."""
 MAGNIFIED = "ntfs"
 """The file system whose log is magnified."""
 SECOND_NS = 1_000_000_000
@@ -29,8 +31,10 @@ LAGS_S = (5, 90)
 """Periods looked for."""
 CLEAR_PERCENT = 80
 """A peak of the autocorrelation that rises so much as the clearest one is as good."""
-LINE_SPAN_NS = 10 * SECOND_NS
-"""Lone writes of a single block that return to one address over at least this time are a horizontal line."""
+LINE_WRITES = 5
+LINE_INTERVAL_NS = 10 * SECOND_NS
+"""An address with at least so many single-block writes, on average no longer apart, is a horizontal line. A write-back
+every 30 s makes none."""
 BANDS = 20
 """Equal parts of the addresses written, for figure2.bands.csv."""
 BIN_SECTORS = 2048
@@ -61,10 +65,13 @@ class Burst:
 
 
 def writes(frame: pd.DataFrame, begin_ns: int) -> pd.DataFrame:
-    """The writes from this time on in the order of arrival, with `alone`: no other command was outstanding."""
-    # Stable: writes that arrived at the same time stay in the trace's order.
-    found = frame[frame.op.isin(("W", "U")) & (frame.arrival_ns >= begin_ns)].sort_values("arrival_ns", kind="stable")
-    return found.assign(alone=found.depth == 1)[["arrival_ns", "lbn", "sectors", "alone"]]
+    """The writes from this time on in the order of arrival; `alone` if no other command was outstanding meanwhile."""
+    # The host hands over several commands at one time; the depth counts them in order.
+    found = frame.sort_values(["arrival_ns", "depth"], kind="stable")
+    next_ns = found.arrival_ns.shift(-1)
+    found["alone"] = (found.depth == 1) & ((next_ns >= found.acknowledged_ns) | next_ns.isna())
+    wanted = found.op.isin(("W", "U")) & (found.arrival_ns >= begin_ns)
+    return found.loc[wanted, ["arrival_ns", "lbn", "sectors", "alone"]]
 
 
 def bursts(found: pd.DataFrame) -> list[Burst]:
@@ -113,20 +120,28 @@ def period(found: pd.DataFrame, begin_ns: int, end_ns: int) -> tuple[int, float]
     return lag, lags[lag]
 
 
-def single_alone(found: pd.DataFrame) -> pd.DataFrame:
-    """Lone writes of a single block: what a synchronous metadata write looks like."""
-    return found[found.alone & (found.sectors <= BLOCK_SECTORS)]
+def single(found: pd.DataFrame) -> pd.DataFrame:
+    """Writes of a single block."""
+    return found[found.sectors <= BLOCK_SECTORS]
 
 
 def lines(found: pd.DataFrame) -> pd.DataFrame:
-    """Addresses that lone single-block writes return to over LINE_SPAN_NS, with their number."""
-    grouped = single_alone(found).groupby("lbn").arrival_ns.agg(["min", "max", "size"])
-    return grouped[grouped["max"] - grouped["min"] >= LINE_SPAN_NS]
+    """Addresses that make a horizontal line, with the number of their single-block writes as `size`."""
+    grouped = single(found).groupby("lbn").arrival_ns.agg(["min", "max", "size"])
+    often = grouped["max"] - grouped["min"] <= (grouped["size"] - 1) * LINE_INTERVAL_NS
+    return grouped[(grouped["size"] >= LINE_WRITES) & often]
+
+
+def named(phases: list[dict]) -> list[dict]:
+    """The phases that the paper names; all, where the workload has not all of these."""
+    found = [phase for phase in phases if phase["name"] in PHASES]
+    return found if len(found) == len(PHASES) else phases
 
 
 def run_phase(phases: list[dict]) -> dict:
-    """The phase of transactions; the first where the workload names none so."""
-    return next((phase for phase in phases if phase["name"] == "run"), phases[0])
+    """The phase of transactions; the longest where the workload names none so."""
+    longest = max(phases, key=lambda phase: phase["end_ns"] - phase["begin_ns"])
+    return next((phase for phase in phases if phase["name"] == "run"), longest)
 
 
 def measures(found: pd.DataFrame, phases: list[dict]) -> dict[str, float]:
@@ -141,7 +156,7 @@ def measures(found: pd.DataFrame, phases: list[dict]) -> dict[str, float]:
     back = bursts(found)
     values |= {
         "alone_share": int(found.alone.sum()) / total,
-        "single_block_alone_share": len(single_alone(found)) / total,
+        "single_block_alone_share": len(single(found[found.alone])) / total,
         "horizontal_share": int(horizontal["size"].sum()) / total,
         "horizontal_lines": len(horizontal),
         "bursts": len(back),
@@ -162,11 +177,11 @@ def measures(found: pd.DataFrame, phases: list[dict]) -> dict[str, float]:
 
 def bands(found: pd.DataFrame, end_lbn: int) -> list[dict]:
     """Writes by address in BANDS equal parts of 0 to end_lbn: all of them, and lone single blocks."""
-    single = single_alone(found)
+    lone = single(found[found.alone])
     result = []
     for index in range(BANDS):
         begin, end = (end_lbn * edge // BANDS for edge in (index, index + 1))
-        inside = [int(part.lbn.between(begin, end - 1).sum()) for part in (found, single)]
+        inside = [int(part.lbn.between(begin, end - 1).sum()) for part in (found, lone)]
         share = numbers.stored(inside[1] / inside[0]) if inside[0] else ""
         result.append({"lbn_begin": begin, "lbn_end": end, "writes": inside[0],
                        "single_block_alone": inside[1], "single_block_alone_share": share})  # fmt: skip
@@ -208,6 +223,7 @@ def build(results: Path, ids: list[str]) -> tuple[list[Entry], list[dict], dict]
     reasons: dict[str, str] = {}
     for name, cell_id in figure_cells.writes_cells(ids).items():
         cell = traces.cell(results, cell_id)
+        cell = replace(cell, phases=named(cell.phases))
         reason = cell.reason
         if not reason and not cell.phases:
             reason = "the workload reported no phases"

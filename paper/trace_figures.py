@@ -25,7 +25,11 @@ WRITE_COLOUR = "#14466b"
 PHASE_COLOUR = "#b3432f"
 DPI = 600
 """Of the dots, which are a picture inside the PDF: 100 000 vector marks would take a viewer seconds."""
-SHARED = 2
+DOT = {0: 0.8, 20_000: 0.55, 60_000: 0.4}
+"""Diameter in points of a write's dot from so many writes on."""
+CHARACTER = 0.025
+"""Width of a character above a panel, in widths of the panel."""
+SHARED = 3
 """Panels have one scale where their ranges differ by no more than this factor."""
 GB_LBN = 1e9 / 512
 GREY = "#777777"
@@ -99,14 +103,15 @@ def scatter(axes: plt.Axes, found: pd.DataFrame, begin_ns: int, size: float) -> 
 
 
 def mark_phases(axes: plt.Axes, phases: list[dict]) -> None:
-    """A line where each phase ends, and its name above it."""
-    begin = phases[0]["begin_ns"]
-    width = axes.get_xlim()[1]
-    for level, phase in enumerate(phases):
+    """A line where each phase ends, and its name above it; one that would run into the last moves up a line."""
+    begin, width = phases[0]["begin_ns"], axes.get_xlim()[1]
+    free = 0.0
+    for phase in phases:
         start, end = ((phase[key] - begin) / 1e9 for key in ("begin_ns", "end_ns"))
+        half = CHARACTER * len(phase["name"]) * width / 2
+        raised = (start + end) / 2 - half < free
+        free = free if raised else (start + end) / 2 + half
         axes.axvline(end, color=PHASE_COLOUR, lw=0.7, ls=(0, (4, 2)))
-        # A short phase's name would run into its neighbours': it moves up a line.
-        raised = (end - start) / width < 0.11 and level % 2 == len(phases) % 2
         axes.annotate(phase["name"], ((start + end) / 2, 1), (0, 9 if raised else 2), ha="center", va="bottom",
                       xycoords=("data", "axes fraction"), textcoords="offset points", fontsize=6.5,
                       color=PHASE_COLOUR)  # fmt: skip
@@ -140,13 +145,13 @@ def picture_writes(results: Path, panels: dict, path: Path) -> None:
     ends = limits({name: (max(panels[name]["phases"][-1]["end_ns"], int(made.arrival_ns.max()))
                           - panels[name]["phases"][0]["begin_ns"]) / 1e9 for name, made in found.items()})  # fmt: skip
     for number, (name, axes) in enumerate(places.items()):
-        axes.set_title(f"({'abc'[number]}) {TITLES[name]}", fontsize=8, pad=18)
+        axes.set_title(f"({'abc'[number]}) {TITLES[name]}", fontsize=8, pad=21)
         panel = panels[name]
         if panel["reason"]:
             box(axes, panel["reason"])
             continue
         begin = panel["phases"][0]["begin_ns"]
-        scatter(axes, found[name], begin, 0.7)
+        scatter(axes, found[name], begin, DOT[max(least for least in DOT if least <= len(found[name]))])
         axes.set_xlim(0, ends[name])
         axes.set_ylim(0, tops[name])
         mark_phases(axes, panel["phases"])
@@ -166,7 +171,7 @@ def picture_log(axes: plt.Axes, panel: dict, found: pd.DataFrame | None, whole: 
     title = f"(d) {TITLES[write_pattern.MAGNIFIED]}, magnified"
     piece = panel["magnified"]
     if found is None or piece is None:
-        axes.set_title(title, fontsize=8, pad=18)
+        axes.set_title(title, fontsize=8, pad=21)
         box(axes, panel["reason"] or "no log was found")
         return
     begin = panel["phases"][0]["begin_ns"]
@@ -175,7 +180,7 @@ def picture_log(axes: plt.Axes, panel: dict, found: pd.DataFrame | None, whole: 
     scatter(axes, inside.assign(lbn=inside.lbn - low), begin, 1.6)
     axes.set_xlim(*times)
     axes.set_ylim(0, high - low)
-    axes.set_title(title, fontsize=8, pad=18)
+    axes.set_title(title, fontsize=8, pad=21)
     axes.set_xlabel("s since the start of the benchmark")
     axes.set_ylabel(f"LBN above {low:,}".replace(",", " "))
     right_axis(axes, (high - low) * 512 / 1e6, "MB")

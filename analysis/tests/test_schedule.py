@@ -13,7 +13,13 @@ MIDDLE = 17_921_824
 def frame(order):
     """A trace whose requests were served in this order of (stream, offset); lines in the order of arrival."""
     rows = [
-        {"op": "W", "lbn": stream * MIDDLE + 16 * offset, "sectors": 16, "start_ns": 100 * position}
+        {
+            "op": "W",
+            "lbn": stream * MIDDLE + 16 * offset,
+            "sectors": 16,
+            "start_ns": 100 * position,
+            "acknowledged_ns": 100 * position,
+        }
         for position, (stream, offset) in enumerate(order)
     ]
     return pd.DataFrame(sorted(rows, key=lambda row: row["lbn"]))

@@ -44,6 +44,30 @@ def test_horizontal_lines_are_ffs_synchronous_writes(built):
     assert found["softupdates", "horizontal_share"] == found["softupdates", "alone_share"] == 0
 
 
+def trace_of(*rows):
+    names = ("arrival_ns", "acknowledged_ns", "depth", "lbn")
+    return pd.DataFrame([dict(zip(names, row, strict=True), op="W", sectors=16) for row in rows])
+
+
+def test_a_write_is_alone_if_nothing_comes_before_it_is_done():
+    # By acknowledgement, as in a trace: one alone, three handed over at one time, one that is overtaken by the next.
+    frame = trace_of((0, 9, 1, 5), (20, 29, 2, 2), (20, 39, 1, 1), (20, 49, 3, 3), (60, 79, 1, 6), (70, 89, 2, 7))
+    found = write_pattern.writes(frame, 0)
+    assert found.lbn.tolist() == [5, 1, 2, 3, 6, 7]
+    assert found.alone.tolist() == [True, False, False, False, False, False]
+    assert write_pattern.writes(frame.iloc[:1], 0).alone.tolist() == [True]
+
+
+def test_a_line_is_written_more_often_than_the_write_back():
+    def found(every_s, count):
+        return pd.DataFrame({"arrival_ns": [n * every_s * SECOND for n in range(count)], "lbn": 7, "sectors": 16})
+
+    assert len(write_pattern.lines(found(10, 5))) == 1
+    assert len(write_pattern.lines(found(10, 4))) == 0
+    assert len(write_pattern.lines(found(11, 50))) == 0
+    assert len(write_pattern.lines(found(1, 50).assign(sectors=17))) == 0
+
+
 def test_bands_add_up(built):
     found = values(built[0])
     for name in figure_cells.WRITES_FILE_SYSTEMS:

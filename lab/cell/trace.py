@@ -149,8 +149,8 @@ def summarize(requests: list[Request]) -> Summary | None:
     # The integral of the number outstanding is the sum of the times each was.
     outstanding_ns = sum(request.acknowledged_ns - request.arrival_ns for request in requests)
     on_medium = max((request.medium_ns for request in requests if request.medium_ns is not None), default=last)
-    # Stable: requests that began at the same time stay in the trace's order.
-    data = sorted((request for request in requests if request.op != "F"), key=lambda request: request.start_ns)
+    # What waited for room in the buffer begins at one time and crosses the bus in turn.
+    data = sorted((r for r in requests if r.op != "F"), key=lambda r: (r.start_ns, r.acknowledged_ns))
     reads = [request for request in data if request.op == "R"]
     writes = [request for request in data if request.op != "R"]
     read_bytes, write_bytes = (SECTOR_BYTES * sum(request.sectors for request in part) for part in (reads, writes))

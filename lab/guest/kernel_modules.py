@@ -60,15 +60,19 @@ def key(debs: list[str], gcc: str) -> str:
     return digest.hexdigest()[:16]
 
 
-def extract_source(run, deb: Path, series: str, target: Path) -> Path:
-    """Unpack the modules' folders from the source package, without storing its 138 MB archive."""
+def extract_source(run, deb: Path, series: str, cache: Path, target: Path) -> Path:
+    """Unpack the modules' folders from the source package, without storing its 138 MB archive; kept for next time."""
+    kept = cache / f"{deb.stem}.source"
+    if kept.is_dir():
+        return kept
     target.mkdir(parents=True)
     archive = f"./usr/src/linux-source-{series}.tar.xz"
     # positional, so that no path is taken for shell code
     script = 'dpkg-deb --fsys-tarfile "$1" | tar -xO "$2" | (shift 2; cd "$1"; shift; tar -xJ --wildcards "$@")'
     wanted = [f"linux-source-{series}/{module.folder}/*" for module in MODULES.values()]
     run(["bash", "-o", "pipefail", "-c", script, "bash", str(deb), archive, str(target), *wanted])
-    return target / f"linux-source-{series}"
+    os.rename(target / f"linux-source-{series}", kept)
+    return kept
 
 
 def unpack_headers(run, debs: list[Path], target: Path, release: str) -> Path:
@@ -111,7 +115,7 @@ def build(run, debs: list[Path], release: str, gcc: str, cache: Path, scratch: P
         return files
     scratch.mkdir(parents=True)
     headers = unpack_headers(run, debs[:-1], scratch / "headers", release)
-    source = extract_source(run, debs[-1], ".".join(release.split(".")[:2]), scratch / "source")
+    source = extract_source(run, debs[-1], ".".join(release.split(".")[:2]), cache, scratch / "source")
     fresh = scratch / "fresh"
     fresh.mkdir()
     for name in MODULES:

@@ -6,7 +6,7 @@ from pathlib import Path
 from analysis import figures as trace_data
 from analysis import summary, tables
 from paper import figures, lab, render, trace_figures, trace_page
-from paper.tests import synthetic
+from paper.tests import synthetic, synthetic_traces
 
 PAPER = "white2001"
 TABLES = (*summary.PRINTED, *summary.EXTRA)
@@ -16,6 +16,7 @@ def run(root: Path, profile: str = "quick", **wanted) -> Path:
     """Everything but the PDF below root/results/<profile>; returns that folder."""
     results = root / "results" / profile
     ids = synthetic.write(results, **wanted)
+    synthetic_traces.fill(results, ids)
     results.mkdir(parents=True, exist_ok=True)
     (results / "cells.txt").write_text("\n".join(ids))
     folder = results / "tables" / PAPER

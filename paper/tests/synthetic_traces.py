@@ -9,6 +9,7 @@ whole data (vertical lines), and on FFS small writes, one at a time, that return
 import json
 from pathlib import Path
 
+from analysis import figure_cells
 from lab.cell import run, trace
 from paper.tests import synthetic
 
@@ -49,18 +50,36 @@ def put(results: Path, cell_id: str, cell: dict, metrics: dict, lines: list[str]
     return cell_id
 
 
-def write_interleave(results: Path, tags: str, length: int, requests: int = 1280, failed: str | None = None) -> str:
-    """A write/interleave cell with host scheduling whose disk serves `length` requests of each stream in turn."""
+def interleave(length: int, requests: int) -> list[str]:
+    """Lines of the interleave workload when the disk serves `length` requests of each stream in turn."""
     lines = []
     for position in range(requests):
         stream = position // length % 2
         offset = position // (2 * length) * length + position % length
         lines.append(line("W", stream * DISK_SECTORS // 2 // 16 * 16 + 16 * offset, 16, position * 300_000, 1))
+    return lines
+
+
+def fill(results: Path, ids: list[str]) -> None:
+    """Traces for the cells of the device itself that the figures want and synthetic.write left without."""
+    turns = {"none": 250, "4": 240, "32": 190, "64": 120, "128": 1}
+    length = {cell: turns[tags] for tags, cell in figure_cells.schedule_cells(ids).items() if cell}
+    for cell in figure_cells.wanted(ids):
+        path = results / "cells" / cell / "io.trace"
+        if not path.exists():
+            lines = interleave(length.get(cell, 1), 1280 if cell in length else 64)
+            path.write_bytes(run.compress("\n".join([trace.HEADER, *lines]) + "\n"))
+
+
+def write_interleave(results: Path, tags: str, length: int, requests: int = 1280, failed: str | None = None) -> str:
+    """A write/interleave cell with host scheduling whose disk serves `length` requests of each stream in turn."""
     cell = {"tags": tags, "host_scheduler": True, "disk_scheduler": False, "file_system": "raw", "workload": "rawio",
             "parameters": {"op": "write", "pattern": "interleave"}}  # fmt: skip
     metrics = {"rate_mb_s": 20.0, "elapsed_ns": 524_288_000, "bytes": 8192 * requests, "requests": requests,
                "queue_depth_mean": 1.0, "queue_depth_max": 1, "drain_ns": 0, "read_hits": 0, "flushes": 0}  # fmt: skip
-    return put(results, f"{SCSI}.t{tags}.host.rawio-write-interleave.s01", cell, metrics, lines, failed)
+    return put(
+        results, f"{SCSI}.t{tags}.host.rawio-write-interleave.s01", cell, metrics, interleave(length, requests), failed
+    )
 
 
 def bursts(seconds: int) -> list[tuple[int, str]]:

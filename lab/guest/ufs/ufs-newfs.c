@@ -39,7 +39,7 @@ enum {
 	NSECT = 4096, /* sectors a track, and a cylinder */
 	CPG = 16,     /* cylinders a group */
 	NRPOS = 1,
-	MAXCONTIG = 7, /* MAXBSIZE / block size - 1 */
+	MAXCONTIG = 15, /* MAXPHYS / block size - 1; summed up in the groups, of no other use without rotational delay */
 	MAXBPG = BSIZE / 4,
 	INOPF = FSIZE / sizeof(struct inode),
 	INOPB = BSIZE / sizeof(struct inode),
