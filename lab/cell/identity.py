@@ -19,7 +19,7 @@ from lab.cell.paths import ROOT, build
 SOURCES = {
     "qemu": ("lab/qemu", "envs/qemu.lock"),
     "model": ("lab/disk",),
-    "guest": ("lab/guest", "envs/guest.lock", "envs/guest-packages.txt", "workloads/common"),
+    "guest": ("lab/guest", "envs/guest.lock", "envs/kernel.lock", "envs/guest-packages.txt", "workloads/common"),
     **{name: (f"workloads/{name}", "workloads/common", "workloads/build.py") for name in cells.WORKLOADS},
     # The code that reads what a run reports; what it asks of the run stands in the job and the command.
     "reader": ("lab/cell/run.py", "lab/cell/agent.py", "lab/cell/trace.py"),

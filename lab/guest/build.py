@@ -146,7 +146,7 @@ def fetch(package: Package, cache: Path, scratch: Path) -> tuple[Path, str | Non
         os.replace(found, cached)
     if (got := sha256(cached)) != package.sha256:
         raise BuildError(
-            f"{cached}: SHA-256 is {got}, but the lock in envs/ says {package.sha256} for "
+            f"{cached}: SHA-256 is {got}, but envs/guest.lock or envs/kernel.lock says {package.sha256} for "
             f"{package.name} {package.version}. Delete the file and run again; if the mirror "
             "still gives the same file, either the mirror or the lock is wrong: compare with "
             "packages.debian.org, then `make relock`"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Write envs/guest.lock anew from envs/guest-packages.txt.
+"""Write envs/guest.lock anew from envs/guest-packages.txt, and envs/kernel.lock for the kernel in it.
 
 The packages are resolved by the host's apt with its mirrors, but against a
 made-up list of installed packages: what the host has installed plays no part.
@@ -14,11 +14,13 @@ import sys
 import tempfile
 from pathlib import Path
 
+import kernel_modules
 from lockfile import LockError, Package, parse, render
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 WISHES = REPOSITORY / "envs" / "guest-packages.txt"
 LOCK = REPOSITORY / "envs" / "guest.lock"
+KERNEL_LOCK = REPOSITORY / "envs" / "kernel.lock"
 
 _NAME = re.compile(r"(-?)([a-z0-9][a-z0-9+.-]+)")
 
@@ -99,13 +101,26 @@ def resolve(wanted: list[str], left_out: list[str]) -> list[Package]:
     return sorted(set(records))
 
 
-def main() -> None:
-    """Rewrite the lock and say what moved."""
-    packages = resolve(*parse_wishes(WISHES.read_text()))
-    old = {package.name: package for package in parse(LOCK.read_text())} if LOCK.exists() else {}
+def of_kernel(packages: list[Package]) -> list[Package]:
+    """Return what modules for the kernel among PACKAGES are built with, in the kernel's own version."""
+    kernels = [package for package in packages if re.match(r"linux-image-\d", package.name)]
+    if len(kernels) != 1:
+        raise RelockError(f"{len(kernels)} kernels among the packages, expected one; correct envs/guest-packages.txt")
+    names = kernel_modules.needed(kernels[0].name)
+    with tempfile.TemporaryDirectory() as directory:
+        status = Path(directory) / "status"
+        status.write_text("")
+        shown = _apt(["apt-cache", "show", *(f"{name}={kernels[0].version}" for name in names)], status)
+    return sorted(set(parse_records(shown)))
+
+
+def write(lock: Path, packages: list[Package]) -> None:
+    """Rewrite a lock and say what moved."""
+    where = str(lock.relative_to(REPOSITORY))
+    old = {package.name: package for package in parse(lock.read_text(), where)} if lock.exists() else {}
     text = render(packages)
-    parse(text)
-    LOCK.write_text(text)
+    parse(text, where)
+    lock.write_text(text)
     for package in packages:
         before = old.pop(package.name, None)
         if before is None:
@@ -114,7 +129,15 @@ def main() -> None:
             print(f"  {package.name} {before.version} -> {package.version}")
     for name in old:
         print(f"- {name}")
-    print(f"{LOCK.relative_to(REPOSITORY)}: {len(packages)} packages")
+    print(f"{where}: {len(packages)} packages")
+
+
+def main() -> None:
+    """Rewrite both locks."""
+    packages = resolve(*parse_wishes(WISHES.read_text()))
+    kernel = of_kernel(packages)
+    write(LOCK, packages)
+    write(KERNEL_LOCK, kernel)
 
 
 if __name__ == "__main__":

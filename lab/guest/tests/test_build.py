@@ -91,7 +91,7 @@ def test_fetch_wrong_sum_is_fatal(build, lockfile, apt, tmp_path):
     with pytest.raises(build.BuildError) as error:
         build.fetch_all([wrong], tmp_path / "cache", tmp_path / "scratch")
     assert "fio_1_all.deb: SHA-256 is" in str(error.value)
-    assert "envs/guest.lock says 0000" in str(error.value)
+    assert "envs/kernel.lock says 0000" in str(error.value)
     assert "Delete the file and run again" in str(error.value)
 
 

@@ -77,3 +77,26 @@ def test_relock_reads_records(relock, lockfile):
         f"Package: seabios\nVersion: 1.16.2-1\nArchitecture: all\nSHA256: {SUM}\n\n"
     )
     assert [package.name for package in relock.parse_records(text)] == ["fio", "seabios"]
+
+
+def test_what_a_kernel_needs_follows_from_its_name(build):
+    names = build.kernel_modules.needed("linux-image-6.1.0-56-amd64")
+    assert names == [
+        "linux-headers-6.1.0-56-amd64",
+        "linux-headers-6.1.0-56-common",
+        "linux-kbuild-6.1",
+        "linux-source-6.1",
+    ]
+
+
+def test_both_locks_are_for_one_kernel(build, lockfile):
+    image = next(p for p in lockfile.parse(build.LOCK.read_text()) if p.name.startswith("linux-image-6"))
+    kernel = lockfile.parse(build.KERNEL_LOCK.read_text(), "envs/kernel.lock")
+    assert sorted(p.name for p in kernel) == sorted(build.kernel_modules.needed(image.name))
+    assert {p.version for p in kernel} == {image.version}
+
+
+def test_patches_say_their_licence(build):
+    for name in build.kernel_modules.MODULES:
+        for patch in build.kernel_modules.patches(name):
+            assert patch.read_text().splitlines()[0] == "SPDX-License-Identifier: GPL-2.0-or-later", patch
