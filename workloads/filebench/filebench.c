@@ -683,12 +683,15 @@ static struct flowop *read_flowop(void)
     struct attributes attributes = read_attributes(flowop_types[i].name);
     char *set = string_of(&attributes, "filesetname"), *file = string_of(&attributes, "filename");
 
-    flowop->name = string_of(&attributes, "name");
-    if (!flowop->name)
+    if (!string_of(&attributes, "name"))
         fail_at(flowop->line, "a flowop needs name=");
-    for (const char *c = flowop->name; *c; c++)
+    flowop->name = copy_string(string_of(&attributes, "name"));
+    for (char *c = flowop->name; *c; c++) {
         if (!isalnum((unsigned char)*c) && *c != '_' && *c != '-')
             fail_at(flowop->line, "the name '%s' has other characters than letters, digits, _ and -", flowop->name);
+        if (*c == '-')
+            *c = '_'; /* a part of a metric's name */
+    }
     if (find_flowop(flowop->name))
         fail_at(flowop->line, "there are two flowops '%s'; give each a name of its own", flowop->name);
     if (set || file) {
@@ -1149,7 +1152,7 @@ static void report(struct thread *thread, struct flowop *flowop, const char *pat
         __atomic_fetch_add(&total_operations, 1, __ATOMIC_RELAXED);
         __atomic_fetch_add(&total_bytes, bytes, __ATOMIC_RELAXED);
     }
-    if (prints_operations)
+    if (prints_operations && flowop->is_io)
         printf("operation %" PRIu64 " %s %s %" PRIu64 "\n", thread->number, flowop->name,
                strlen(path) > strlen(base) ? path + strlen(base) + 1 : "-", bytes);
 }

@@ -17,7 +17,7 @@ define fileset name=homes,path=$dir,size=$filesize,entries=$nfiles,dirwidth=$mea
 
 define process name=fileserver,instances=1
 {
-  thread name=client,memsize=10m,instances=$nthreads
+  thread name=user,memsize=10m,instances=$nthreads
   {
     flowop createfile name=new-create,filesetname=homes,fd=1
     flowop writewholefile name=new-write,srcfd=1,fd=1,iosize=$iosize

@@ -26,7 +26,7 @@ define process name=postmark,instances=1
 {
   thread name=transactions,memsize=1m,instances=$nthreads
   {
-    flowop createfile name=create,filesetname=pool,indexed=$where,fd=1
+    flowop createfile name=create-open,filesetname=pool,indexed=$where,fd=1
     flowop writewholefile name=create-write,srcfd=1,fd=1,iosize=$iosize
     flowop closefile name=create-close,fd=1
 
