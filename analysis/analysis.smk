@@ -100,7 +100,7 @@ rule table_measured:
 
 rule summary:
     input:
-        expand(f"{TABLE_DIR}/{{table}}.csv", table=TABLES + EXTRA_TABLES),
+        expand(f"{TABLE_DIR}/{{table}}.csv", table=TABLES + EXTRA_TABLES + ["figure1", "figure2"]),
         f"paper/{PAPER}/claims.yaml",
         ANALYSIS_CODE,
     output:

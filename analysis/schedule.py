@@ -110,6 +110,7 @@ def build(results: Path, ids: list[str]) -> tuple[list[Entry], dict]:
                 steps = table(found)
         for name, unit in UNITS.items():
             entries.append(Entry(Published(f"t{tags}.host", name, unit, ""), values.get(name), None,
-                                 int(name in values), reason=reason, cells=(cell.id,) if cell.id else ()))  # fmt: skip
+                                 int(name in values), reason=reason, cells=(cell.id,) if cell.id else (),
+                                 scale=cell.parts.get("scale")))  # fmt: skip
         panels[tags] = {"cell": cell.id, "reason": reason, "steps": steps, "measures": values}
     return entries, panels

@@ -19,6 +19,8 @@ from lab.cell.errors import SpindleError
 SCHEMA = "spindle-summary/1"
 PRINTED = ("table1", "table2", "table3", "table4", "table5", "table6")
 EXTRA = ("controllers", "filesystems")
+TRACED = ("figure1", "figure2")
+"""Made by analysis.figures; in the summary they stand under `extra`."""
 WITHIN = (1.10, 1.25, 2.0)
 """Factors whose share of the ratios the report states; a ratio of 0.8 is off by 1.25."""
 
@@ -35,7 +37,7 @@ def rows_of(paper: str, folder: Path, names: tuple[str, ...]) -> list[dict]:
 
 def summarise(paper: str, folder: Path) -> dict:
     """The whole summary of one paper's tables."""
-    rows, extra = (rows_of(paper, folder, names) for names in (PRINTED, EXTRA))
+    rows, extra = (rows_of(paper, folder, names) for names in (PRINTED, EXTRA + TRACED))
     listed = claims.read(tables.ROOT / "paper" / paper / "claims.yaml")
     return {
         "schema": SCHEMA,

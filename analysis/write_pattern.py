@@ -237,7 +237,7 @@ def build(results: Path, ids: list[str]) -> tuple[list[Entry], list[dict], dict]
             why = reason or ("" if measure in values else "there is none in this run")
             entries.append(Entry(Published(name, measure, unit, PUBLISHED.get((name, measure), "")),
                                  values.get(measure), None, int(measure in values), reason=why,
-                                 cells=(cell.id,) if cell.id else ()))  # fmt: skip
+                                 cells=(cell.id,) if cell.id else (), scale=cell.parts.get("scale")))  # fmt: skip
         panels[name] = {"cell": cell.id, "reason": reason, "measures": values, "phases": cell.phases, "magnified": None}
     good = {name: pair for name, pair in found_in.items() if not reasons[name]}
     for name, (_, made) in good.items():

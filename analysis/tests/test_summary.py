@@ -5,7 +5,10 @@ import json
 
 import pytest
 
-from analysis import load, summary, tables, white2001
+from analysis import figures, load, summary, tables, white2001
+
+SPACING = "burst_spacing_median_s"
+"""What the paper's text says of Figure 2."""
 
 
 @pytest.fixture(scope="module")
@@ -13,6 +16,7 @@ def found(tmp_path_factory):
     folder = tmp_path_factory.mktemp("tables")
     for table, builder in white2001.TABLES.items():
         tables.write(builder(frame=load.load([]), drives={}), folder / f"{table}.csv")
+    figures.build(folder, [], folder)
     assert summary.main(["--paper", "white2001", "--tables", str(folder), "--out", str(folder / "summary.json")]) == 0
     return json.loads((folder / "summary.json").read_text())
 
@@ -32,9 +36,9 @@ def test_summary_claims_have_the_documented_keys(found):
 
 
 def test_summary_extra_has_no_published_numbers(found):
-    tables_found = {n["table"]: n for n in found["extra"]}
-    assert set(tables_found) == {"controllers", "filesystems"}
-    assert all(n["published"] is None and n["ratio"] is None for n in found["extra"])
+    assert {n["table"] for n in found["extra"]} == {"controllers", "filesystems", "figure1", "figure2"}
+    assert all(n["published"] is None and n["ratio"] is None for n in found["extra"] if n["column"] != SPACING)
+    assert {n["published"] for n in found["extra"] if (n["row"], n["column"]) == ("ffs", SPACING)} == {30}
 
 
 def test_summary_glance():

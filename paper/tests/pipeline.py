@@ -27,11 +27,11 @@ def run(root: Path, profile: str = "quick", **wanted) -> Path:
         csv, tex = folder / f"{table}.csv", folder / f"{table}.tex"
         assert tables.main([*name, *given, "--out", str(csv)]) == 0
         assert render.main(["table", *name, "--profile", profile, "--csv", str(csv), "--out", str(tex)]) == 0
+    draw_traces(results, cells)
     made = {name: str(results / f"{name}.json") for name in ("summary", "lab")}
     assert summary.main(["--paper", PAPER, "--tables", str(folder), "--out", made["summary"]]) == 0
     assert lab.main([*cells, "--out", made["lab"]]) == 0
     assert figures.main(["--summary", made["summary"], "--out", str(results / "figures" / PAPER)]) == 0
-    draw_traces(results, cells)
     report = ["report", "--paper", PAPER, "--profile", profile, "--summary", made["summary"], "--lab", made["lab"]]
     assert render.main([*report, "--out", str(results / "report.tex")]) == 0
     return results
