@@ -162,5 +162,7 @@ for run_id, run in RUNS.items():
             f"results/{PROFILE}/logs/{run_id}.log",
         params:
             run=run_id,
+        # A run that is stopped half-way should have the rows of all tables that have both schedulers on.
+        priority: 1 if ".both" in run_id else 0
         shell:
             "{PYTHON} -m lab.cell.run --profile {PROFILE} --run {params.run}"

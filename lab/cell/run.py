@@ -194,7 +194,7 @@ class Supervisor:
             words = line.split(" ")
             if len(words) < 4 or words[0] != "@spindle":
                 continue
-            if words[3:] == ["cell", job.SHUTDOWN_LABEL]:
+            if words[3] == "cell" and words[4] in (job.CHECK_LABEL, job.SHUTDOWN_LABEL):
                 self._cell = None
             elif words[3] == "cell":
                 if not self.timing.cells_s:

@@ -55,14 +55,21 @@ def test_cells_a_short_profile_begins_a_long_one(lab):
 
 
 def test_cells_profiles_are_valid(lab):
-    assert len(cells.runs("smoke")) == 4
+    assert sum(run.cells[0].raw for run in cells.runs("smoke").values()) == 4
     assert {run.controller for run in cells.runs("smoke").values()} == {
         "ide-piix",
         "ide-ahci",
         "scsi-virtio",
         "scsi-megasas",
     }
-    assert len(cells.cells("full")) == 10 * (len(cells.sheet("white2001")) - 6) + 6
+    raw = sum(row["file_system"] == cells.RAW for row in cells.sheet("white2001"))
+    assert sum(cell.raw for cell in cells.cells("full")) == 10 * (raw - 6) + 6
+
+
+def test_cells_table_6_is_complete(lab):
+    table6 = [cell for cell in cells.cells_of_table("full", "white2001", "table6") if cell.seed == 1]
+    assert len(table6) == 160
+    assert len({(cell.controller, cell.tags, cell.scheduler) for cell in table6}) == 20
 
 
 @pytest.mark.parametrize(
