@@ -33,22 +33,20 @@ def workload_image(name):
     return [f"{BUILD}/workloads/{name}.erofs", f"{BUILD}/workloads/{name}/{identity.stamp(f'workloads/{name}')}"]
 
 
-def file_system_image(run):
+def image_file(image):
+    """File of an image of a file system."""
+    return str(identity.image_path(Path(BUILD), image))
+
+
+def start_image(run):
     """The image that a run's disk starts from, if it has a file system."""
-    cell = run.cells[0]
-    return [] if cell.raw else [str(identity.image_path(Path(BUILD), cell.file_system, cell.drive))]
+    start = identity.start_of(run)
+    return [] if start is None else [image_file(start)]
 
 
 WORKLOADS = list(dict.fromkeys(name for run in RUNS.values() for name in run.workloads))
-IMAGES = {
-    image: (run.cells[0].file_system, run.drive) for run in RUNS.values() for image in file_system_image(run)
-}
-
-
-BUILD_MODEL = (
-    f"CARGO_TARGET_DIR={BUILD}/disk {STEP} --name 'disk model' --about '1 min' --log {BUILD}/logs/model.log -- "
-    "cargo build --release --locked --manifest-path lab/disk/Cargo.toml"
-)
+STARTS = [start for start in map(identity.start_of, RUNS.values()) if start is not None]
+IMAGES = dict.fromkeys([*STARTS, *(start.empty for start in STARTS)])
 
 
 rule model:
@@ -99,25 +97,30 @@ for name in WORKLOADS:
             "{PYTHON} -m workloads.build {params.workload} && touch {output}"
 
 
-for image, (name, drive) in IMAGES.items():
+for image in IMAGES:
 
     rule:
         name:
-            f"image_{name}_{drive}"
+            f"image_{image.name}"
         input:
             ancient(MODEL),
             ancient(QEMU),
             ancient(GUEST),
+            ancient([] if image.workload is None else [image_file(image.empty), *workload_image(image.workload)]),
         output:
-            image,
+            image_file(image),
         log:
-            f"{BUILD}/logs/image-{drive}-{name}.log",
+            f"{BUILD}/logs/image-{image.name}.log",
+        # What many runs wait for comes first.
+        priority: 0 if image.workload is None else 2
         params:
-            file_system=name,
-            drive=drive,
+            about="20 s" if image.workload is None else "10 min",
+            image=image.name,
+            what=f"--file-system {image.file_system} --drive {image.drive}"
+            + ("" if image.workload is None else f" --workload {image.workload} --scale {image.scale}"),
         shell:
-            "{STEP} --name 'file system {params.file_system} on {params.drive}' --about '20 s' --log {log} -- "
-            "{PYTHON} -m lab.cell.images --file-system {params.file_system} --drive {params.drive}"
+            "{STEP} --name 'image {params.image}' --about '{params.about}' --log {log} -- "
+            "{PYTHON} -m lab.cell.images {params.what}"
 
 
 rule lab:
@@ -155,14 +158,14 @@ for run_id, run in RUNS.items():
             ancient(QEMU),
             ancient(GUEST),
             [ancient(workload_image(name)) for name in run.workloads],
-            ancient(file_system_image(run)),
+            ancient(start_image(run)),
         output:
             [paths.result_path(PROFILE, cell.id) for cell in run.cells],
         log:
             f"results/{PROFILE}/logs/{run_id}.log",
-        params:
-            run=run_id,
         # A run that is stopped half-way should have the rows of all tables that have both schedulers on.
         priority: 1 if ".both" in run_id else 0
+        params:
+            run=run_id,
         shell:
             "{PYTHON} -m lab.cell.run --profile {PROFILE} --run {params.run}"

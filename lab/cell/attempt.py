@@ -120,8 +120,9 @@ def main(argv: list[str] | None = None) -> int:
         assume(cells.PAPERS[0], options.assume)
         one = run_of(options)
         build = paths.build()
-        if options.fs and not identity.image_path(build, options.fs, options.drive).is_file():
-            images.make(options.fs, options.drive, build)
+        start = identity.start_of(one)
+        if start is not None and not identity.image_path(build, start).is_file():
+            images.make(start, build)
         scratch = build / "run"
         scratch.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=scratch) as folder:

@@ -87,6 +87,20 @@ class Cell:
         return dict(word.split("=", 1) for word in self.words)
 
 
+@cache
+def preparation(workload: str) -> dict | None:
+    """What a workload wants on the file system before its cells begin: workloads/<name>/image.toml, or None.
+
+    `command` puts it there ({dir} and {scale} are replaced), `options` tells the workload that it is there.
+    """
+    path = ROOT / "workloads" / workload / "image.toml"
+    if not path.is_file():
+        return None
+    data = config.read_toml(path, "what a workload starts from")
+    config.check(data, "image", config.show(path))
+    return data
+
+
 @dataclass(frozen=True)
 class Run:
     """An ordered list of cells served by one boot: one configuration, one file system or none."""
@@ -99,6 +113,8 @@ class Run:
     cells: tuple[Cell, ...]
     script: tuple[str, ...] = ()
     """Lines of the job in place of the cells' own: for what is not measured (an image made, a trial)."""
+    fills: bool = False
+    """The run puts data on an empty file system."""
 
     @property
     def workloads(self) -> tuple[str, ...]:

@@ -29,6 +29,9 @@ class FileSystem:
     """Command that mounts it instead of mount(8), for drivers in user space; empty for the others."""
     check: str
     """Command that exits with 0 if the unmounted file system is whole."""
+    fill_as: str
+    """File system of the same format under which a benchmark's data is put there before a cell: itself, or a faster
+    one."""
 
 
 def entry_path(name: str) -> Path:
@@ -66,6 +69,7 @@ def file_system(name: str) -> FileSystem:
             mount_options=data["mount"]["options"],
             mount_command=data["mount"].get("command", ""),
             check=data["check"],
+            fill_as=data.get("fill_as", name),
         )
     except KeyError as error:
         raise ConfigError(f"{config.show(path)}: missing key {error}; see lab/guest/filesystems/README.md") from error

@@ -9,6 +9,7 @@ driver compute in integers, and `make determinism` checks that a rebuild gives t
 import hashlib
 import json
 import os
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -85,13 +86,45 @@ def file_system(name: str) -> str:
     return digest(hashes([filesystems.entry_path(name)]))
 
 
-IMAGE_LABEL = "image"
-"""Marker before the commands that make a file system."""
+@dataclass(frozen=True)
+class Image:
+    """What the disk of a cell starts as: an empty file system, or one with a workload's data on it."""
+
+    file_system: str
+    drive: str
+    workload: str | None = None
+    scale: str = "1"
+
+    @property
+    def name(self) -> str:
+        """Drive, file system, and what is on it."""
+        filled = [] if self.workload is None else [self.workload + ("" if self.scale == "1" else f"-x{self.scale}")]
+        return ".".join([self.drive, self.file_system, *filled])
+
+    @property
+    def empty(self) -> "Image":
+        """The empty file system behind it."""
+        return Image(self.file_system, self.drive)
 
 
-def image_run(name: str, drive_name: str, device_bytes: str) -> cells.Run:
-    """The run that makes a file system on a drive, behind the first controller of its kind that queues commands."""
-    kind = catalogue.drive_bus_kind(drive_name)
+def image_of(one: cells.Cell) -> Image:
+    """What the disk of a cell starts as."""
+    if cells.preparation(one.workload) is None:
+        return Image(one.file_system, one.drive)
+    return Image(filesystems.file_system(one.file_system).fill_as, one.drive, one.workload, one.scale)
+
+
+def start_of(run: cells.Run) -> Image | None:
+    """What the disk of a run starts as; None for an empty disk."""
+    one = run.cells[0]
+    if one.raw:
+        return None
+    return Image(one.file_system, one.drive) if run.fills else image_of(one)
+
+
+def image_run(image: Image, device_bytes: str) -> cells.Run:
+    """The run that makes an image, behind the first controller of the drive's kind that queues commands."""
+    kind = catalogue.drive_bus_kind(image.drive)
     fitting = [
         one
         for one in map(catalogue.controller, catalogue.names("controllers"))
@@ -101,33 +134,38 @@ def image_run(name: str, drive_name: str, device_bytes: str) -> cells.Run:
     cell = cells.Cell(
         paper=cells.PAPERS[0],
         controller=fitting[0].name,
-        drive=drive_name,
+        drive=image.drive,
         tags=str(min(32, fitting[0].max_tags)),
         scheduler="both",
-        file_system=cells.RAW,
-        workload=IMAGE_LABEL,
+        file_system=image.file_system if image.workload else cells.RAW,
+        workload=image.workload or job.IMAGE_LABEL,
         words=(),
-        scale="1",
+        scale=image.scale,
         seed=1,
         tables=(),
     )
-    making = [f"exec {line.format(device=device, bytes=device_bytes)}" for line in filesystems.file_system(name).make]
-    script = (f"cell {IMAGE_LABEL} 1", *making, "end")
-    return cells.Run(
-        f"{IMAGE_LABEL}.{drive_name}.{name}", cell.paper, cell.controller, drive_name, cell.tags, (cell,), script
-    )
+    if image.workload:
+        script = job.fill_script(cell)
+    else:
+        about = filesystems.file_system(image.file_system)
+        making = [f"exec {line.format(device=device, bytes=device_bytes)}" for line in about.make]
+        script = (f"cell {job.IMAGE_LABEL} 1", *making, "end")
+    run_id = f"{job.IMAGE_LABEL}.{image.name}"
+    return cells.Run(run_id, cell.paper, cell.controller, image.drive, cell.tags, (cell,), script, fills=True)
 
 
-def image(name: str, drive_name: str) -> str:
-    """Hash of what decides the image of a file system on a drive."""
-    one = image_run(name, drive_name, "BYTES")
-    parts = [sources("qemu"), sources("model"), sources("guest"), drive(drive_name), controller(one.controller)]
+def image_hash(image: Image) -> str:
+    """Hash of what decides an image."""
+    one = image_run(image, "BYTES")
+    parts = [sources("qemu"), sources("model"), sources("guest"), drive(image.drive), controller(one.controller)]
+    if image.workload:
+        parts += [sources(image.workload), image_hash(image.empty)]
     return digest([*parts, run_texts(one)])
 
 
-def image_path(built: Path, name: str, drive_name: str) -> Path:
-    """Where the image of a file system on a drive lies in a build directory."""
-    return built / "filesystems" / f"{drive_name}.{name}.{image(name, drive_name)[:16]}.img"
+def image_path(built: Path, image: Image) -> Path:
+    """Where an image lies in a build directory."""
+    return built / "filesystems" / f"{image.name}.{image_hash(image)[:16]}.img"
 
 
 def run_texts(run: cells.Run, until: cells.Cell | None = None) -> dict:
@@ -165,7 +203,7 @@ def of_cell(run: cells.Run, one: cells.Cell, moved: list[str]) -> dict[str, str]
         "controller": controller(run.controller),
         "guest": digest({"sources": sources("guest"), "moved": moved}),
         "workload": sources(one.workload),
-        **({} if one.raw else {"file_system": image(one.file_system, one.drive)}),
+        **({} if one.raw else {"file_system": image_hash(image_of(one))}),
         "cell": cell(run, one),
     }
 

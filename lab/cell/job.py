@@ -4,7 +4,7 @@
 from decimal import Decimal
 
 from lab.cell import catalogue, config, filesystems
-from lab.cell.cells import Cell, Run
+from lab.cell.cells import Cell, Run, preparation
 
 CONTROL_SECTORS = 8
 """Sectors 0-7 of the job disk are the control area; the text begins at sector 8."""
@@ -15,6 +15,9 @@ SHUTDOWN_LABEL = "shutdown"
 """Marker after the last cell."""
 SYSTEM_LATENCY_NS = 20_000
 """Fixed latency of root, job disk and workloads. They are outside every measurement, but must not complete at once."""
+IMAGE_LABEL = "image"
+"""Marker before the commands that make a file system, or put something on it."""
+FILL_DIRTY_BYTES = 192 << 20
 CHECK_LABEL = "check"
 """Marker before the check of a file system."""
 MOUNT_POINT = "/mnt"
@@ -80,6 +83,9 @@ def workload_command(run: Run, cell: Cell) -> str:
     if not cell.raw:
         words = [f"--{key} {value}" for key, value in cell.parameters.items()]
         command = [cell.workload, "--dir", MOUNT_POINT, "--seed", str(cell.seed), "--scale", cell.scale, *words]
+        prepared = preparation(cell.workload)
+        if prepared:
+            command.append(prepared["options"])
         if cell.scale != "1":
             memory = config.assumption(run.paper, "memory_mib") << 20
             least = config.assumption(run.paper, "fs_confined_least_mib") << 20
@@ -102,6 +108,28 @@ def mount_line(file_system: str, device: str) -> str:
     if about.mount_command:
         return f"exec {about.mount_command.format(device=device)}"
     return f"exec mount -t {about.mount_type} -o {about.mount_options} {device} {MOUNT_POINT}"
+
+
+def fill_script(cell: Cell) -> tuple[str, ...]:
+    """The job's lines that put on a file system what a workload wants there, and check it.
+
+    Not measured, so the kernel may keep more dirty data than in cells: what is rewritten reaches the disk less often.
+    """
+    device = f"/dev/{catalogue.controller(cell.controller).disk}"
+    about = filesystems.file_system(cell.file_system)
+    command = preparation(cell.workload)["command"].format(dir=MOUNT_POINT, scale=cell.scale)
+    return (
+        f"set {VM}/dirty_bytes {FILL_DIRTY_BYTES}",
+        f"set {VM}/dirty_background_bytes {FILL_DIRTY_BYTES // 2}",
+        f"cell {IMAGE_LABEL} 1",
+        mount_line(cell.file_system, device),
+        f"exec {command}",
+        f"exec umount {MOUNT_POINT}",
+        "end",
+        f"cell {CHECK_LABEL} 1",
+        f"exec {about.check.format(device=device)}",
+        "end",
+    )
 
 
 def cell_lines(run: Run, cell: Cell) -> list[str]:

@@ -118,11 +118,12 @@ def space_needed(run: cells.Run) -> int:
 
 def prepare(run: cells.Run, build: Path, work: Path) -> None:
     """Data disk, job disk and topology of a run. The data disk is empty, or a copy of its file system's image."""
-    if run.cells[0].raw:
+    start = identity.start_of(run)
+    if start is None:
         with open(work / "disk.img", "wb") as disk:
             disk.truncate(drive_bytes(build, run.drive))
     else:
-        image = identity.image_path(build, run.cells[0].file_system, run.drive)
+        image = identity.image_path(build, start)
         if not image.is_file():
             raise EnvironmentMissing(f"{image}: missing; run `make report`, which makes it")
         copy_sparse(image, work / "disk.img")

@@ -90,7 +90,7 @@ def test_filesystems_plan_patterns(lab):
 
 def outcome(lab, cell, mode=""):
     (lab / "mode").write_text(mode)
-    image = identity.image_path(lab, cell.file_system, cell.drive)
+    image = identity.image_path(lab, identity.image_of(cell))
     image.parent.mkdir(exist_ok=True)
     image.write_bytes(bytes(4096))
     work = lab / "work"
@@ -126,6 +126,17 @@ def test_filesystems_missing_image(lab):
 
 
 def test_filesystems_image_is_made_whole(lab):
-    path = images.make("ext2", "ultrastar-36zx", lab)
+    path = images.make(identity.Image("ext2", "ultrastar-36zx"), lab)
     assert path.stat().st_size == 1000000 * 512
     assert [other.name for other in path.parent.iterdir()] == [path.name]
+
+
+def test_filesystems_filled_image_is_shared(lab):
+    """A cell's file system may be filled under a faster one of the same format, so both start from the same bytes."""
+    starts = {identity.image_of(make_cell(file_system=name, workload="netnews")) for name in ("ffs", "softupdates")}
+    assert starts == {identity.Image("softupdates", "ultrastar-36zx", "netnews", "1")}
+    (image,) = starts
+    assert identity.image_path(lab, image) != identity.image_path(lab, image.empty)
+    text = job.job_text(identity.image_run(image, "BYTES"))
+    assert "--spool only" in text and "exec umount /mnt" in text and "cell check 1" in text
+    assert "--spool ready" in job.job_text(make_run(make_cell(file_system="ffs", workload="netnews")))
