@@ -62,6 +62,8 @@ def disk_settings(run: Run, cell: Cell) -> list[tuple[str, str]]:
         settings += [
             # No flushes: the kernel is not to know of the drive's write cache, which stays on.
             (f"{queue}/write_cache", "write through"),
+            (f"{queue}/wbt_lat_usec", value("fs_write_throttle_us")),
+            (f"{queue}/max_sectors_kb", value("fs_request_kib")),
             # Linux gives a disk a part of fs_dirty_background_bytes, by what it wrote of late: nothing at first, so
             # that every visit of the syncer writes all. This gives the one disk all of it, as near as it can be.
             (f"/sys/block/{limits.disk}/bdi/min_ratio", "99"),
