@@ -18,8 +18,7 @@ TRACES ?= ../shared/disks/disksim
 
 MINUTES ?= 110
 
-.PHONY: part export import
-.PHONY: help report test determinism validation doctor bootstrap relock clean
+.PHONY: help report part export import test determinism validation doctor bootstrap relock clean
 help:
 	@sed -n 's/^# \(make .*\)/\1/p' Makefile
 
