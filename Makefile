@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 # make report [PROFILE=smoke|quick|full]   everything, from a bare Debian 12 machine to results/<profile>/report.pdf
 # make part PROFILE=full MINUTES=110       as many runs as fit into this time; the same command goes on where it stopped
-# make export PROFILE=full FILE=a.tar.zst  finished results into one file; make import takes them in another checkout
+# make export PROFILE=full FILE=a.tar.zst  finished results into one file
+# make import PROFILE=full FILE=a.tar.zst  take them in another checkout, if they were made from the same sources
 # make test                                the whole gate, as in CI
 # make determinism [REBUILD=1]             runs twice, once beside a CPU hog; REBUILD=1: a second build as well
 # make validation TRACES=DIR               the disk model against measured traces of real drives (DiskSim's validation set)
