@@ -17,6 +17,8 @@ CROSSCHECK = "crosscheck"
 RAW = "raw"
 RAW_WORKLOADS = ("rawio", "fio")
 """Workloads of the device itself."""
+RAW_ONLY = ("rawio",)
+"""Workloads that have nothing to do on a file system."""
 NEEDED_BY = {"fio": ("rawio",)}
 """Workloads that call a program of others."""
 
@@ -144,10 +146,11 @@ def sheet(paper: str) -> tuple[dict, ...]:
                 f"{where}: {row['tags']} tags, but controller {row['controller']!r} can have at most {limit} "
                 f"commands outstanding; lower the tags or choose another controller"
             )
-        if (row["file_system"] == RAW) != (row["workload"] in RAW_WORKLOADS):
+        raw = row["file_system"] == RAW
+        if (raw and row["workload"] not in RAW_WORKLOADS) or (not raw and row["workload"] in RAW_ONLY):
             raise ConfigError(
                 f"{where}: workload {row['workload']!r} and file system {row['file_system']!r} do not go together; "
-                f"{', '.join(RAW_WORKLOADS)} use the device itself ({RAW}), the others need a file system"
+                f"{', '.join(RAW_WORKLOADS)} use the device itself ({RAW}), all but {', '.join(RAW_ONLY)} a file system"
             )
         if row["file_system"] != RAW:
             filesystems.require(row["file_system"], where)

@@ -22,7 +22,9 @@ CHECK_LABEL = "check"
 """Marker before the check of a file system."""
 MOUNT_POINT = "/mnt"
 PROGRAMS = {"rawio": "rawio", "fio": "fio-rawio"}
-"""Program of a workload of the device itself; both take the same options. Others are called like their workload."""
+"""Program of a workload of the device itself; both take the same options."""
+FS_PROGRAMS = {"fio": "fio-mix"}
+"""Program of a workload on a file system, where it is not called like the workload."""
 VM = "/proc/sys/vm"
 
 
@@ -84,7 +86,8 @@ def workload_command(run: Run, cell: Cell) -> str:
     """The command line of a cell's workload in the guest."""
     if not cell.raw:
         words = [f"--{key} {value}" for key, value in cell.parameters.items()]
-        command = [cell.workload, "--dir", MOUNT_POINT, "--seed", str(cell.seed), "--scale", cell.scale, *words]
+        program = FS_PROGRAMS.get(cell.workload, cell.workload)
+        command = [program, "--dir", MOUNT_POINT, "--seed", str(cell.seed), "--scale", cell.scale, *words]
         prepared = preparation(cell.workload)
         if prepared:
             command.append(prepared["options"])
