@@ -35,8 +35,7 @@ def built():
 
 def stressed(build, work, name, controller="scsi-virtio", drive="ultrastar-36zx"):
     """Boot; write, unmount, mount, verify, remove, unmount, check, damage, check; returns what that left."""
-    if not identity.image_path(build, name, drive).is_file():
-        images.make(name, drive, build)
+    images.ensure(identity.Image(name, drive), build)
     one = attempt.run_of(attempt.parse(["--fs", name, "--controller", controller, "--drive", drive, "--", "true"]))
     device = f"/dev/{catalogue.controller(controller).disk}"
     mount = job.mount_line(name, device)
@@ -98,5 +97,5 @@ def test_image_is_the_same_when_made_again(built, tmp_path, name):
         build.mkdir()
         for part in ("qemu", "guest", "disk"):
             (build / part).symlink_to(built / part)
-        made.append(images.make(name, "ultrastar-36zx", build))
+        made.append(images.make(identity.Image(name, "ultrastar-36zx"), build))
     assert list(data(made[0])) == list(data(made[1]))

@@ -5,10 +5,11 @@ import subprocess
 
 import pytest
 
-from lab.cell import cells, job, paths, run
+from lab.cell import cells, identity, images, job, paths, run
 from lab.cell.errors import EnvironmentMissing
 
 RUN = "scsi-virtio.ultrastar-36zx.t32.both"
+FS_RUN = "scsi-virtio.ultrastar-36zx.t64.both.ffs.postmark-x0.05.s01"
 
 
 @pytest.fixture
@@ -16,7 +17,7 @@ def built():
     """The built lab; skips where it is not there."""
     build = paths.build()
     try:
-        run.require_built(build)
+        run.require_built(cells.run("smoke", RUN), build)
     except EnvironmentMissing as reason:
         pytest.skip(str(reason))
     return build
@@ -34,9 +35,9 @@ def with_first_command(monkeypatch, line):
     monkeypatch.setattr(job, "job_text", changed)
 
 
-def reasons(build, work):
+def reasons(build, work, run_id=RUN):
     """Reasons of failure of all cells of the run, in order."""
-    outcome = run.execute(cells.run("smoke", RUN), build, work, lambda line: None)
+    outcome = run.execute(cells.run("smoke", run_id), build, work, lambda line: None)
     return [result["reason"] for result in outcome.results.values()]
 
 
@@ -44,6 +45,13 @@ def test_guest_panic_is_named(built, tmp_path, monkeypatch):
     with_first_command(monkeypatch, "set /proc/sysrq-trigger c")
     found = reasons(built, tmp_path)
     assert all("the guest's kernel panicked: 'Kernel panic" in reason for reason in found), found
+
+
+def test_guest_panic_on_a_file_system_is_named(built, tmp_path, monkeypatch):
+    images.ensure(identity.start_of(cells.run("smoke", FS_RUN)), built)
+    with_first_command(monkeypatch, "set /proc/sysrq-trigger c")
+    (found,) = reasons(built, tmp_path, FS_RUN)
+    assert "the guest's kernel panicked: 'Kernel panic" in found
 
 
 def test_guest_hang_ends_at_the_limit_of_virtual_time(built, tmp_path, monkeypatch):

@@ -22,7 +22,7 @@ def cut(work, monkeypatch, cut_ns):
     """Run one writing cell up to the cut; returns what QEMU said and the writes in the trace."""
     build = paths.build()
     try:
-        run.require_built(build)
+        run.require_built(cells.run("smoke", RUN), build)
     except EnvironmentMissing as reason:
         pytest.skip(str(reason))
     text, command = job.job_text, job.qemu_command

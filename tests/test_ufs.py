@@ -53,8 +53,7 @@ def carried_out(mode, tmp_path_factory):
     one = cells.Run("steps", cell.paper, cell.controller, DRIVE, cell.tags, (cell,), tuple(lines))
     try:
         run.require_built(one, build)
-        if not identity.image_path(build, mode, DRIVE).is_file():
-            images.make(mode, DRIVE, build)
+        images.ensure(identity.Image(mode, DRIVE), build)
     except EnvironmentMissing as reason:
         pytest.skip(str(reason))
     left = run.boot(one, build, tmp_path_factory.mktemp(mode), lambda _: None)

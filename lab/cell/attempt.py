@@ -121,8 +121,8 @@ def main(argv: list[str] | None = None) -> int:
         one = run_of(options)
         build = paths.build()
         start = identity.start_of(one)
-        if start is not None and not identity.image_path(build, start).is_file():
-            images.make(start, build)
+        if start is not None:
+            images.ensure(start, build)
         scratch = build / "run"
         scratch.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=scratch) as folder:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Does the same input give the same bytes? Each controller runs twice, once beside a CPU hog.
+"""Does the same input give the same bytes? Each run of the smoke profile runs twice, once beside a CPU hog.
 
     python -m lab.cell.determinism [--rebuild] [--run RUN ...]
 
@@ -16,11 +16,11 @@ import tempfile
 from itertools import zip_longest
 from pathlib import Path
 
-from lab.cell import cells, paths, run, step
+from lab.cell import cells, identity, images, paths, run, step
 from lab.cell.errors import SpindleError
 
 PROFILE = "smoke"
-"""Its runs are one per controller, small by definition."""
+"""Its runs are one per controller and macro benchmark, small by definition."""
 
 
 def first_difference(one: str, other: str) -> str | None:
@@ -67,6 +67,9 @@ def execute(one: cells.Run, build: Path) -> run.Outcome:
     """One run in a folder of its own; the folder's name differs each time, and must not matter."""
     scratch = paths.build() / "determinism"
     scratch.mkdir(parents=True, exist_ok=True)
+    start = identity.start_of(one)
+    if start is not None:
+        images.ensure(start, build)
     with tempfile.TemporaryDirectory(dir=scratch) as folder:
         return run.execute(one, build, Path(folder), lambda line: None)
 
@@ -84,6 +87,7 @@ def rebuild(target: Path) -> None:
         ("disk model, again", "1 min", cargo),
         ("QEMU, again", "4 min", ["lab/qemu/build.sh"]),
         ("guest image, again", "2 min", [sys.executable, "lab/guest/build.py"]),
+        ("workloads, again", "10 s", [sys.executable, "-m", "workloads.build"]),
     )
     for name, about, command in steps:
         log = target / "logs" / f"{name.split(',')[0].replace(' ', '-')}.log"
@@ -124,12 +128,12 @@ def main(argv: list[str] | None = None) -> int:
             total += requests
             bad += bool(found)
             verdict = f"DIFFERENT: {found[0]}" if found else "the same bytes"
-            print(f"{one.controller}: {len(one.cells)} cells, {requests} requests: {verdict}", flush=True)
+            print(f"{one.id}: {len(one.cells)} cells, {requests} requests: {verdict}", flush=True)
     except SpindleError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     runs_each = 1 + len(builds)
-    print(f"compared result.json and io.trace of {runs_each} runs each, {total} requests: {bad} controllers differ")
+    print(f"compared result.json and io.trace of {runs_each} runs each, {total} requests: {bad} runs differ")
     return 1 if bad else 0
 
 

@@ -24,8 +24,8 @@ def make(image: identity.Image, build: Path) -> Path:
     if image.workload is not None and cells.preparation(image.workload) is None:
         raise SpindleError(f"--workload: {image.workload!r} wants nothing on the file system (it has no image.toml)")
     target = identity.image_path(build, image)
-    if image.workload and not identity.image_path(build, image.empty).is_file():
-        make(image.empty, build)
+    if image.workload:
+        ensure(image.empty, build)
     device_bytes = run.drive_bytes(build, image.drive)
     one = identity.image_run(image, str(device_bytes))
     scratch = build / "run"
@@ -50,6 +50,12 @@ def make(image: identity.Image, build: Path) -> Path:
     sizes = f"{target.stat().st_blocks >> 11} MiB of {device_bytes >> 20} MiB"
     print(f"{image.name}: {left.timing.total_s:.0f} s, {sizes}", file=sys.stderr)
     return target
+
+
+def ensure(image: identity.Image, build: Path) -> Path:
+    """Make an image if it is not there; returns its path."""
+    path = identity.image_path(build, image)
+    return path if path.is_file() else make(image, build)
 
 
 def main(argv: list[str] | None = None) -> int:
