@@ -24,15 +24,9 @@ def built():
 
 
 def with_first_command(monkeypatch, line):
-    """Let the run's first workload be something else."""
-    text = job.job_text
-
-    def changed(of_run, until=None):
-        lines = text(of_run, until).splitlines(keepends=True)
-        first = next(i for i, old in enumerate(lines) if old.startswith("exec "))
-        return "".join([*lines[:first], line + "\n", *lines[first + 1 :]])
-
-    monkeypatch.setattr(job, "job_text", changed)
+    """Let each cell begin with something else."""
+    lines = job.cell_lines
+    monkeypatch.setattr(job, "cell_lines", lambda of_run, cell: [line, *lines(of_run, cell)[1:]])
 
 
 def reasons(build, work, run_id=RUN):
