@@ -29,6 +29,9 @@ class FileSystem:
     """Command that mounts it instead of mount(8), for drivers in user space; empty for the others."""
     check: str
     """Command that exits with 0 if the unmounted file system is whole."""
+    settings: tuple[tuple[str, str], ...]
+    """Files of the running kernel and their values; {kept_kib} stands for fs_kept_metadata_bytes at the cell's
+    scale."""
     fill_as: str
     """File system of the same format under which a benchmark's data is put there before a cell: itself, or a faster
     one."""
@@ -69,6 +72,7 @@ def file_system(name: str) -> FileSystem:
             mount_options=data["mount"]["options"],
             mount_command=data["mount"].get("command", ""),
             check=data["check"],
+            settings=tuple((file, value) for file, value in data.get("settings", [])),
             fill_as=data.get("fill_as", name),
         )
     except KeyError as error:

@@ -74,6 +74,9 @@ def disk_settings(run: Run, cell: Cell) -> list[tuple[str, str]]:
             (f"{VM}/dirty_expire_centisecs", value("fs_dirty_expire_cs")),
             (f"{VM}/dirty_writeback_centisecs", value("fs_syncer_cs")),
         ]
+        kept_kib = int(scaled("fs_kept_metadata_bytes")) >> 10
+        about = filesystems.file_system(cell.file_system)
+        settings += [(file, value.format(kept_kib=kept_kib)) for file, value in about.settings]
     return settings
 
 
