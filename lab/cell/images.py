@@ -44,12 +44,16 @@ def make(image: identity.Image, build: Path) -> Path:
         partial.unlink(missing_ok=True)
         run.copy_sparse(work / "disk.img", partial)
         partial.replace(target)
-    for old in target.parent.glob(f"{image.name}.{'[0-9a-f]' * 16}.img"):
-        if old != target:
-            old.unlink()
     sizes = f"{target.stat().st_blocks >> 11} MiB of {device_bytes >> 20} MiB"
     print(f"{image.name}: {left.timing.total_s:.0f} s, {sizes}", file=sys.stderr)
     return target
+
+
+def drop_others(image: identity.Image, current: Path) -> None:
+    """Remove what was made of older sources; trials with other assumptions make theirs again."""
+    for old in current.parent.glob(f"{image.name}.{'[0-9a-f]' * 16}.img"):
+        if old != current:
+            old.unlink()
 
 
 def ensure(image: identity.Image, build: Path) -> Path:
@@ -68,7 +72,8 @@ def main(argv: list[str] | None = None) -> int:
     options = parser.parse_args(argv)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
-        make(identity.Image(options.file_system, options.drive, options.workload, options.scale), paths.build())
+        image = identity.Image(options.file_system, options.drive, options.workload, options.scale)
+        drop_others(image, make(image, paths.build()))
     except SpindleError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
