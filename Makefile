@@ -40,7 +40,7 @@ part:
 	@bash -o pipefail -c 'timeout --signal=TERM $(MINUTES)m $(SNAKEMAKE) $(or $(TARGET),measured) 2>&1 | sed -u -e "/^Select jobs/d" -e "/^Execute [0-9]/d"' || true
 	@$(BIN)/python -m lab.cell.failures --profile $(PROFILE) --count
 
-export import:
+import export:
 	@test -n "$(FILE)" || { echo "make $@: which file? make $@ PROFILE=$(PROFILE) FILE=part1.tar.zst" >&2; exit 1; }
 	@envs/bootstrap build
 	@$(BIN)/python -m lab.cell.archive $@ --profile $(PROFILE) $(FILE)
