@@ -25,11 +25,11 @@ WRITE_COLOUR = "#14466b"
 PHASE_COLOUR = "#b3432f"
 DPI = 600
 """Of the dots, which are a picture inside the PDF: 100 000 vector marks would take a viewer seconds."""
-DOT = {0: 0.8, 20_000: 0.55, 60_000: 0.4}
+DOT = {0: 0.8, 20_000: 0.55, 60_000: 0.45, 150_000: 0.2}
 """Diameter in points of a write's dot from so many writes on."""
 CHARACTER = 0.025
 """Width of a character above a panel, in widths of the panel."""
-SHARED = 3
+SHARED = 2
 """Panels have one scale where their ranges differ by no more than this factor."""
 GB_LBN = 1e9 / 512
 GREY = "#777777"
