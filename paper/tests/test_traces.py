@@ -84,7 +84,7 @@ def test_page_of_nothing_says_so(tmp_path):
 
 
 def test_limits_are_shared_where_ranges_are_alike():
-    assert trace_figures.limits({"a": 100, "b": 40, "c": 10}) == {"a": 104, "b": 104, "c": 10.4}
+    assert trace_figures.limits({"a": 100, "b": 60, "c": 40}) == {"a": 104, "b": 104, "c": 41.6}
     assert trace_figures.limits({}) == {}
 
 
