@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: MIT
+"""The images of the workloads."""
+
+import pytest
+
+from lab.guest.imaging import BuildError
+from workloads import build
+
+
+def test_build_knows_every_workload():
+    assert {"rawio", "fio", "postmark", "ssh", "sdet", "netnews", "filebench"} <= set(build.names())
+    assert "common" not in build.names()
+
+
+def test_build_same_bytes_in_another_folder(tmp_path):
+    images = []
+    for name in ("one", "two"):
+        (tmp_path / name / "workloads").mkdir(parents=True)
+        build.build_one("rawio", tmp_path / name)
+        images.append((tmp_path / name / "workloads" / "rawio.erofs").read_bytes())
+        assert [path.name for path in (tmp_path / name / "workloads").iterdir()] == ["rawio.erofs"]
+    assert images[0] == images[1]
+
+
+def test_build_unknown_workload(tmp_path):
+    with pytest.raises(BuildError, match="no workload 'rawoi'; known are: .*rawio"):
+        build.build_one("rawoi", tmp_path)
+
+
+def test_build_sources_lock(tmp_path, monkeypatch):
+    monkeypatch.setattr(build, "REPOSITORY", tmp_path)
+    path = tmp_path / "sources.lock"
+    assert build.read_sources(path) == []
+    path.write_text(f"# a comment\nenscript enscript_1.orig.tar.gz {'a' * 64}\n")
+    assert build.read_sources(path) == [("enscript", "enscript_1.orig.tar.gz", "a" * 64)]
+    path.write_text("enscript enscript_1.orig.tar.gz\n")
+    with pytest.raises(BuildError, match=r"sources.lock:1: .* is not `package file sha256`"):
+        build.read_sources(path)
