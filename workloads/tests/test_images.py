@@ -23,7 +23,7 @@ def test_build_same_bytes_in_another_folder(tmp_path):
 
 
 def test_build_unknown_workload(tmp_path):
-    with pytest.raises(BuildError, match="no workload 'rawoi'; known are: .*rawio"):
+    with pytest.raises(BuildError, match=r"no workload 'rawoi'; known are: .*rawio"):
         build.build_one("rawoi", tmp_path)
 
 
