@@ -36,8 +36,11 @@ def disk_settings(run: Run, cell: Cell) -> list[tuple[str, str]]:
     def value(key: str) -> str:
         return str(config.assumption(run.paper, key))
 
-    def scaled(key: str) -> str:
-        return str(scaled_bytes(config.assumption(run.paper, key), cell.scale))
+    def dirty(key: str) -> int:
+        # All limits shrink by one factor, so that what is kept stays below what stops a writer.
+        whole = Decimal(config.assumption(run.paper, "fs_dirty_bytes"))
+        share = max(Decimal(cell.scale), config.assumption(run.paper, "fs_dirty_least_bytes") / whole)
+        return int(config.assumption(run.paper, key) * share) & ~4095
 
     requests = value("host_requests" if cell.raw else "fs_host_requests")
 
@@ -69,20 +72,15 @@ def disk_settings(run: Run, cell: Cell) -> list[tuple[str, str]]:
             # Linux gives a disk a part of fs_dirty_background_bytes, by what it wrote of late: nothing at first, so
             # that every visit of the syncer writes all. This gives the one disk all of it, as near as it can be.
             (f"/sys/block/{limits.disk}/bdi/min_ratio", "99"),
-            (f"{VM}/dirty_bytes", scaled("fs_dirty_bytes")),
-            (f"{VM}/dirty_background_bytes", scaled("fs_dirty_background_bytes")),
+            (f"{VM}/dirty_bytes", str(dirty("fs_dirty_bytes"))),
+            (f"{VM}/dirty_background_bytes", str(dirty("fs_dirty_background_bytes"))),
             (f"{VM}/dirty_expire_centisecs", value("fs_dirty_expire_cs")),
             (f"{VM}/dirty_writeback_centisecs", value("fs_syncer_cs")),
         ]
-        kept_kib = int(scaled("fs_kept_metadata_bytes")) >> 10
+        kept_kib = dirty("fs_kept_metadata_bytes") >> 10
         about = filesystems.file_system(cell.file_system)
         settings += [(file, value.format(kept_kib=kept_kib)) for file, value in about.settings]
     return settings
-
-
-def scaled_bytes(value: int, scale: str) -> int:
-    """A number of bytes at a cell's scale, in whole pages, at least 1 MiB."""
-    return max(1 << 20, int(Decimal(value) * Decimal(scale)) & ~4095)
 
 
 def workload_command(run: Run, cell: Cell) -> str:
@@ -97,7 +95,7 @@ def workload_command(run: Run, cell: Cell) -> str:
         if cell.scale != "1":
             memory = config.assumption(run.paper, "memory_mib") << 20
             least = config.assumption(run.paper, "fs_confined_least_mib") << 20
-            command = ["confined", str(max(least, scaled_bytes(memory, cell.scale))), *command]
+            command = ["confined", str(max(least, int(memory * Decimal(cell.scale)) & ~4095)), *command]
         return " ".join(command)
     disk = catalogue.controller(run.controller).disk
     return (

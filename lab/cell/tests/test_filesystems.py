@@ -62,7 +62,7 @@ def test_filesystems_smaller_scale_has_less_memory(lab):
     small, whole = (job.job_text(make_run(make_cell(scale=scale))) for scale in ("0.25", "1"))
     assert f"exec confined {128 << 20} postmark --dir /mnt --seed 1 --scale 0.25" in small
     assert "confined" not in whole
-    assert "dirty_bytes 2097152" in small and "dirty_bytes 8388608" in whole
+    assert "dirty_bytes 4194304" in small and "dirty_bytes 8388608" in whole
 
 
 def test_filesystems_unknown_names(lab, monkeypatch, tmp_path):

@@ -38,7 +38,7 @@ def test_crosscheck_rawio_and_fio_agree():
             if cell.workload == "rawio" and (cell.parameters, cell.seed) == (fio.parameters, fio.seed)
         )
         one, other = (current_result(cell)["metrics"]["elapsed_ns"] for cell in (fio, rawio))
-        ratios[f"{fio.op} {fio.pattern}"] = one / other
+        ratios[" ".join(fio.parameters.values())] = one / other
     lines = [f"{name}: fio needs {ratio:.3f} of rawio's time" for name, ratio in ratios.items()]
     print("", *lines, sep="\n")
     assert len(ratios) == 6
