@@ -107,8 +107,7 @@ def run_of(options: argparse.Namespace) -> cells.Run:
         lines.append(f"exec umount {job.MOUNT_POINT}")
     lines.append("end")
     if options.fs:
-        check = filesystems.file_system(options.fs).check.format(device=device)
-        lines += [f"cell {job.CHECK_LABEL} 1", f"exec {check}", "end"]
+        lines += job.check_lines(options.fs, device)
     return cells.Run(LABEL, cell.paper, cell.controller, cell.drive, cell.tags, (cell,), tuple(lines))
 
 

@@ -116,44 +116,39 @@ def mount_line(file_system: str, device: str) -> str:
     return f"exec mount -t {about.mount_type} -o {about.mount_options} {device} {MOUNT_POINT}"
 
 
+def check_lines(file_system: str, device: str) -> list[str]:
+    """The job's lines that check a file system, behind a marker of their own."""
+    check = filesystems.file_system(file_system).check.format(device=device)
+    return [f"cell {CHECK_LABEL} 1", f"exec {check}", "end"]
+
+
+def on_file_system(file_system: str, device: str, command: str) -> list[str]:
+    """The job's lines behind a marker that run a command on a file system, end what the marker began, and check."""
+    mount = mount_line(file_system, device)
+    return [mount, f"exec {command}", f"exec umount {MOUNT_POINT}", "end", *check_lines(file_system, device)]
+
+
 def fill_script(cell: Cell) -> tuple[str, ...]:
     """The job's lines that put on a file system what a workload wants there, and check it.
 
     Not measured, so the kernel may keep more dirty data than in cells: what is rewritten reaches the disk less often.
     """
     device = f"/dev/{catalogue.controller(cell.controller).disk}"
-    about = filesystems.file_system(cell.file_system)
     command = preparation(cell.workload)["command"].format(dir=MOUNT_POINT, scale=cell.scale)
     return (
         f"set {VM}/dirty_bytes {FILL_DIRTY_BYTES}",
         f"set {VM}/dirty_background_bytes {FILL_DIRTY_BYTES // 2}",
         f"cell {IMAGE_LABEL} 1",
-        mount_line(cell.file_system, device),
-        f"exec {command}",
-        f"exec umount {MOUNT_POINT}",
-        "end",
-        f"cell {CHECK_LABEL} 1",
-        f"exec {about.check.format(device=device)}",
-        "end",
+        *on_file_system(cell.file_system, device, command),
     )
 
 
 def cell_lines(run: Run, cell: Cell) -> list[str]:
     """What the job does between a cell's marker and its end, and after it."""
-    work = f"exec {workload_command(run, cell)}"
+    command = workload_command(run, cell)
     if cell.raw:
-        return [work, "end"]
-    device = f"/dev/{catalogue.controller(run.controller).disk}"
-    check = filesystems.file_system(cell.file_system).check.format(device=device)
-    return [
-        mount_line(cell.file_system, device),
-        work,
-        f"exec umount {MOUNT_POINT}",
-        "end",
-        f"cell {CHECK_LABEL} 1",
-        f"exec {check}",
-        "end",
-    ]
+        return [f"exec {command}", "end"]
+    return on_file_system(cell.file_system, f"/dev/{catalogue.controller(run.controller).disk}", command)
 
 
 def job_text(run: Run, until: Cell | None = None) -> str:
