@@ -18,6 +18,8 @@ SNAKEMAKE := $(BIN)/snakemake --profile config/profiles/$(PROFILE)
 TRACES ?= ../shared/disks/disksim
 
 MINUTES ?= 110
+# Two kinds of Snakemake's own lines that no setting leaves out.
+QUIETER := sed -u -e "/^Select jobs/d" -e "/^Execute [0-9]/d"
 
 .PHONY: help report part export import test determinism validation doctor bootstrap relock clean
 help:
@@ -29,7 +31,7 @@ bootstrap:
 report:
 	@envs/bootstrap build tex
 	@$(BIN)/python -m lab.cell.retry --profile $(PROFILE)
-	@bash -o pipefail -c '$(SNAKEMAKE) report 2>&1 | sed -u -e "/^Select jobs/d" -e "/^Execute [0-9]/d"'
+	@bash -o pipefail -c '$(SNAKEMAKE) report 2>&1 | $(QUIETER)'
 	@echo "results/$(PROFILE)/report.pdf is ready"
 	@$(BIN)/python -m lab.cell.failures --profile $(PROFILE)
 
@@ -37,7 +39,7 @@ report:
 part:
 	@envs/bootstrap build
 	@$(BIN)/python -m lab.cell.retry --profile $(PROFILE)
-	@bash -o pipefail -c 'timeout --signal=TERM $(MINUTES)m $(SNAKEMAKE) $(or $(TARGET),measured) 2>&1 | sed -u -e "/^Select jobs/d" -e "/^Execute [0-9]/d"' || true
+	@bash -o pipefail -c 'timeout --signal=TERM $(MINUTES)m $(SNAKEMAKE) $(or $(TARGET),measured) 2>&1 | $(QUIETER)' || true
 	@$(BIN)/python -m lab.cell.failures --profile $(PROFILE) --count
 
 import export:
