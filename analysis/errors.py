@@ -18,7 +18,3 @@ class ClaimError(SpindleError):
 
 class DeviationError(SpindleError):
     """An explanation of a deviation is wrong, or names what is not there."""
-
-
-class ReferenceError(SpindleError):
-    """The reference numbers are unreadable, or a result cannot become one."""

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Measures of one cell by name, as deviations.yaml uses them in expressions.
 
-    elapsed_s, phase_<name>_s    what the workload reports of its time
-    workload_<name>              its other numbers: workload_files_created
-    requests, writes, ...        the sums of the trace (lab.cell.trace.Summary)
-    trace_<name>                 what write_pattern finds in the trace, from the first phase on: trace_alone_share
+elapsed_s, phase_<name>_s    what the workload reports of its time
+workload_<name>              its other numbers: workload_files_created
+requests, writes, ...        the sums of the trace (lab.cell.trace.Summary)
+trace_<name>                 what write_pattern finds in the trace, from the first phase on: trace_alone_share
 """
 
 import ast
