@@ -151,9 +151,8 @@ def evidence(item: dict, results: Path, ids: set[str], committed: reference.Refe
         return found | {"reason": f"{cell_id} is neither measured here nor in the reference"}
     missing = sorted(wanted - known.keys())
     if missing and found["origin"] == OWN:
-        raise DeviationError(
-            f"deviations.yaml: {expression!r}: {cell_id} has no measure {missing[0]!r}; {config.nearest(missing[0], known)}"
-        )
+        hint = config.nearest(missing[0], known)
+        raise DeviationError(f"deviations.yaml: {expression!r}: {cell_id} has no measure {missing[0]!r}; {hint}")
     if missing:
         return found | {"reason": f"the reference has no {missing[0]} of {cell_id}"}
     return found | {"value": float(claims.evaluate(expression, known, no_table))}

@@ -5,8 +5,8 @@
     python -m analysis.reference --check             hold all results that lie here against it
 
 In paper/<paper>/reference/: cells.csv has one line a cell: its setting, elapsed time, the sums of its trace and what it
-was made from (`identity`: the hash over all its inputs; `input_*`: the first digits of each). phases.csv has its phases,
-measures.csv what deviations.yaml wants besides. No traces, dates or machines stand there.
+was made from (`identity`: the hash over all its inputs; `input_*`: over each). phases.csv has its phases, measures.csv
+what deviations.yaml wants besides. No traces, dates or machines stand there.
 
 Taken are results that ended well and were made from the sources that lie here; others are named and leave the
 reference as it was, and so do cells without a result here. A check fails if numbers of the same identity differ, which
@@ -34,9 +34,8 @@ ELAPSED = "elapsed_ns"
 NUMBERS = (ELAPSED, *io_summary.SUMS)
 """Columns of cells.csv that were measured."""
 INPUTS = (*load.IDENTITY, "file_system")
-INPUT_DIGITS = 12
-IDENTITY_DIGITS = 16
-"""Of the hash over the whole reference, as the report prints it."""
+IDENTITY_DIGITS, INPUT_DIGITS = 16, 12
+"""Kept of a hash over everything, and over one input."""
 CELLS = ("cell", "guest", *io_summary.SETTING, *NUMBERS, "identity", *(f"input_{name}" for name in INPUTS))
 PHASES = ("cell", "phase", "begin_ns", "end_ns")
 MEASURES = ("cell", "measure", "value")
@@ -90,9 +89,9 @@ class Reference:
             rows.append(row)
         return pd.DataFrame(rows, columns=load.COLUMNS)
 
-    def describe(self) -> dict:
-        """What the numbers were made from, for the report."""
-        lines = sorted(self.cells.values(), key=lambda line: line["cell"])
+    def describe(self, of: set[str] | None = None) -> dict:
+        """What the numbers of these cells, or of all, were made from, for the report."""
+        lines = [line for cell, line in sorted(self.cells.items()) if of is None or cell in of]
         together = identity.digest([[line["cell"], line["identity"]] for line in lines])
         shared = ("qemu", "model", "guest")
         return {
@@ -160,7 +159,7 @@ def lines_of(result: dict) -> tuple[dict[str, str], list[dict[str, str]]]:
     cell_id, metrics, made_from = result["id"], result["metrics"], result["identity"]
     line = {"cell": cell_id, "guest": result["cell"]["guest"]} | io_summary.setting(result["cell"])
     line |= {name: io_summary.shown(metrics.get(name)) for name in NUMBERS}
-    line |= {"identity": identity.digest(made_from)}
+    line |= {"identity": identity.digest(made_from)[:IDENTITY_DIGITS]}
     line |= {f"input_{name}": made_from.get(name, "")[:INPUT_DIGITS] for name in INPUTS}
     phases = [
         {"cell": cell_id, "phase": phase["name"], "begin_ns": str(phase["begin_ns"]), "end_ns": str(phase["end_ns"])}
@@ -264,8 +263,8 @@ def check(reference: Reference, folders: list[Path]) -> int:
         for one in found.moved:
             seconds = [numbers.fixed(numbers.seconds(one[name]), 3) for name in ("here_ns", "reference_ns")]
             print(
-                f"moved: {one['cell']}: {numbers.fixed(one['ratio'], 3)} times ({seconds[0]} s, reference {seconds[1]} s); "
-                f"made from another version of {', '.join(one['inputs'])}"
+                f"moved: {one['cell']}: {numbers.fixed(one['ratio'], 3)} times "
+                f"({seconds[0]} s, reference {seconds[1]} s); made from another version of {', '.join(one['inputs'])}"
             )
         for line in found.differ:
             print(f"error: made from the same inputs, but {line} as in the reference", file=sys.stderr)

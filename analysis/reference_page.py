@@ -16,11 +16,10 @@ SHOWN = ("table6", "filesystems")
 """Tables that the report prints from the reference where the profile has not all their numbers."""
 
 
-def lacking(folder: Path, table: str) -> int:
-    """Numbers of a table that the reference has and the profile has not, or not at the paper's size."""
-    own, other = (tables.read(folder / name) for name in (f"{table}.csv", reference.table_file(table)))
-    there = {(row["row"], row["column"]) for row in other if at_full_size(row)}
-    return sum((row["row"], row["column"]) in there and not at_full_size(row) for row in own)
+def lacking(own: Path, other: Path) -> int:
+    """Numbers at the paper's size that a table has if made from the reference, and not if made from the profile."""
+    there = {(row["row"], row["column"]) for row in tables.read(other) if at_full_size(row)}
+    return sum((row["row"], row["column"]) in there and not at_full_size(row) for row in tables.read(own))
 
 
 def at_full_size(row: dict) -> bool:
@@ -35,7 +34,9 @@ def build(paper: str, results: Path, ids: list[str], folder: Path) -> dict:
     found = reference.compare(committed, [one for one in reference.finished_results(results) if one["id"] in known])
     return committed.describe() | {
         "same": found.same, "moved": found.moved, "differ": found.differ,
-        "lacking": {table: lacking(folder, table) for table in SHOWN},
+        "lacking": {
+            table: lacking(folder / f"{table}.csv", folder / reference.table_file(table)) for table in SHOWN
+        },
         "scaled": scaled.build(load.load_cells(results, ids), committed.frame),
     }  # fmt: skip
 
