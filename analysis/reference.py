@@ -6,7 +6,8 @@
 
 In paper/<paper>/reference/: cells.csv has one line a cell: its setting, elapsed time, the sums of its trace and what it
 was made from (`identity`: the hash over all its inputs; `input_*`: over each). phases.csv has its phases, measures.csv
-what deviations.yaml wants besides. No traces, dates or machines stand there.
+what deviations.yaml wants besides. table6.md is Table 6 from these numbers, to be read as it is. No traces, dates or
+machines stand there.
 
 Taken are results that ended well and were made from the sources that lie here; others are named and leave the
 reference as it was, and so do cells without a result here. A check fails if numbers of the same identity differ, which
@@ -22,9 +23,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis import io_summary, load, measures, numbers
+from analysis import figure_cells, io_summary, load, measures, numbers, white2001
 from analysis.errors import ResultError
-from analysis.tables import ROOT
+from analysis.tables import ROOT, Entry
 from lab.cell import cells, config, identity, paths
 from lab.cell.errors import SpindleError
 
@@ -39,6 +40,7 @@ CELLS = ("cell", "guest", *io_summary.SETTING, *NUMBERS, "identity", *(f"input_{
 PHASES = ("cell", "phase", "begin_ns", "end_ns")
 MEASURES = ("cell", "measure", "value")
 FILES = {"cells.csv": CELLS, "phases.csv": PHASES, "measures.csv": MEASURES}
+READABLE = "table6.md"
 
 
 def folder(paper: str) -> Path:
@@ -145,6 +147,34 @@ def write(reference: Reference, path: Path) -> None:
     }
     for name, columns in FILES.items():
         io_summary.write(lines[name], columns, path / name)
+    (path / READABLE).write_text(markdown(reference))
+
+
+def markdown(reference: Reference) -> str:
+    """Table 6 from these numbers, one table for each file system; every entry is the paper's number and ours."""
+    found = {(e.published.row, e.published.column): e for e in white2001.table6(reference.frame, {})}
+    used = {cell for entry in found.values() for cell in entry.cells}
+    about = reference.describe(used)
+    inputs = "; ".join(f"{name} {', '.join(hashes)}" for name, hashes in about["inputs"].items() if hashes)
+    head = [(side, workload) for workload in white2001.MACRO for side in white2001.SIDES]
+    lines = ["# Table 6, reference numbers", "", "Elapsed seconds at the paper's size: paper / here. Written by "
+             f"`python -m analysis.reference` from {about['cells']} cells, identity {about['identity'] or 'none'}"
+             f"{f' ({inputs})' if inputs else ''}. SSH builds another package than the paper's."]  # fmt: skip
+    for file_system in white2001.FILE_SYSTEMS[:2]:
+        lines += ["", f"## {file_system}", "", "| row | " + " | ".join(f"{side} {name}" for side, name in head) + " |",
+                  "|---" * (1 + len(head)) + "|"]  # fmt: skip
+        for row in dict.fromkeys(row for row, _ in found):
+            entries = [found.get((row, f"{file_system}.{side}.{name}")) for side, name in head]
+            lines.append(f"| {row} | " + " | ".join(map(both_numbers, entries)) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def both_numbers(entry: Entry | None) -> str:
+    """The paper's number and ours; a dash for one that is not there, nothing where the paper has none."""
+    if entry is None:
+        return ""
+    here = "-" if entry.reproduced is None else numbers.like(entry.reproduced, entry.published.value)
+    return f"{entry.published.value} / {here}"
 
 
 def finished(results: Path, cell_id: str) -> bool:
@@ -229,7 +259,7 @@ def compare(reference: Reference, results: list[dict]) -> Comparison:
     for result in sorted(results, key=lambda result: result["id"]):
         cell_id = result["id"]
         if cell_id not in reference.cells:
-            found.unknown += result["cell"]["file_system"] != cells.RAW
+            found.unknown += 1
             continue
         found.shared += 1
         (line, phases), there = lines_of(result), reference.cells[cell_id]
@@ -248,8 +278,9 @@ def compare(reference: Reference, results: list[dict]) -> Comparison:
 
 
 def finished_results(results: Path) -> list[dict]:
-    """The results below results/<profile> that have a number."""
-    found = [load.checked(path) for path in sorted(results.glob("cells/*/result.json")) if path.parent.name[0] != "."]
+    """The results on file systems below results/<profile> that have a number."""
+    listed = sorted(path for path in results.glob("cells/*/result.json") if not path.parent.name.startswith("."))
+    found = [load.checked(path) for path in listed if figure_cells.on_file_system(path.parent.name)]
     return [result for result in found if result["status"] == "ok"]
 
 

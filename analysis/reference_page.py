@@ -9,7 +9,7 @@ import json
 import sys
 from pathlib import Path
 
-from analysis import load, reference, scaled, tables
+from analysis import figure_cells, load, reference, scaled, tables
 from lab.cell.errors import SpindleError
 
 SHOWN = ("table6", "filesystems")
@@ -30,14 +30,14 @@ def at_full_size(row: dict) -> bool:
 def build(paper: str, results: Path, ids: list[str], folder: Path) -> dict:
     """Everything that the report prints of the reference."""
     committed = reference.read(reference.folder(paper))
-    known = set(ids)
+    known = set(filter(figure_cells.on_file_system, ids))
     found = reference.compare(committed, [one for one in reference.finished_results(results) if one["id"] in known])
     return committed.describe() | {
         "shared": found.shared, "same": found.same, "moved": found.moved, "differ": found.differ,
         "lacking": {
             table: lacking(folder / f"{table}.csv", folder / reference.table_file(table)) for table in SHOWN
         },
-        "scaled": scaled.build(load.load_cells(results, ids), committed.frame),
+        "scaled": scaled.build(load.load_cells(results, sorted(known)), committed.frame),
     }  # fmt: skip
 
 
