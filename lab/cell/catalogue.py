@@ -128,11 +128,6 @@ def drive_max_tags(name: str) -> int:
         raise ConfigError(f"{config.show(path)}: missing key {error}; see lab/disk/catalogue/README.md") from error
 
 
-def bus_for(kind: str) -> str:
-    """The bus that the lab puts in front of drives of a kind: that of its first controller which queues commands."""
-    return queueing_controller(kind).bus
-
-
 def queueing_controller(kind: str) -> Controller:
     """The first controller for drives of a kind (ata or scsi) that queues commands."""
     return next(one for one in map(controller, names("controllers")) if one.bus_kind == kind and one.max_tags > 1)

@@ -24,11 +24,9 @@ SOURCES = {
     **{name: (f"workloads/{name}", "workloads/common", "workloads/build.py") for name in cells.WORKLOADS},
     # Tools of software arrays; each kind of array is an input of its own (volume()).
     "volumes": (
-        *(
-            f"lab/volumes/{name}"
-            for name in ("build.py", "modules.txt", "load-modules.sh", "md-check.sh", "name-disks.sh")
-        ),
-        *("lab/volumes/packages.txt", "envs/volumes.lock"),
+        *(f"lab/volumes/{name}" for name in ("build.py", "modules.txt", "packages.txt")),
+        *(f"lab/volumes/{path.name}" for path in sorted((ROOT / "lab" / "volumes").glob("*.sh"))),
+        "envs/volumes.lock",
     ),
     # The code that reads what a run reports; what it asks of the run stands in the job and the command.
     "reader": ("lab/cell/run.py", "lab/cell/agent.py", "lab/cell/trace.py", "lab/cell/members.py"),

@@ -97,7 +97,7 @@ def file_system_settings(run: Run, cell: Cell, disk: str) -> list[tuple[str, str
 def disk_name(run: Run) -> str:
     """Kernel's name of what a run's cells use: the disk, or the software array."""
     array = volumes.software(run.array)
-    return array.volume.disk if array else catalogue.controller(run.controller).disk
+    return array.disk if array else catalogue.controller(run.controller).disk
 
 
 def device(run: Run) -> str:
@@ -125,10 +125,14 @@ def array_lines(run: Run, array: volumes.Software, cell: Cell) -> list[str]:
         lines.append(f"exec load-modules {' '.join(kind.extra_modules)}")
     # Before the array is started: it takes over its members' limits.
     for number in range(array.count):
-        lines += set_lines(queue_settings(run, cell, f"{volumes.LINKS}/disk{number}.sys"))
-    lines += [*exec_lines(run, array, kind.make if cell.raw else kind.assemble), f"wait_disk {kind.disk}"]
+        folder = f"{volumes.LINKS}/disk{number}.sys"
+        lines += set_lines(queue_settings(run, cell, folder))
+        if cell.raw:
+            # As with file systems: an array that notes its state flushes.
+            lines.append(f"set {folder}/queue/write_cache write through")
+    lines += [*exec_lines(run, array, kind.make if cell.raw else kind.assemble), f"wait_disk {array.disk}"]
     if not cell.raw:
-        queue = f"/sys/block/{kind.disk}/queue"
+        queue = f"/sys/block/{array.disk}/queue"
         settings = [
             (f"{queue}/write_cache", "write through"),
             (f"{queue}/max_sectors_kb", str(config.assumption(run.paper, "fs_request_kib"))),
@@ -288,43 +292,40 @@ def bus_text(number: int, entry: str) -> str:
     return f'\n[[bus]]\nname = "bus{number}"\nentry = "{entry}"\n'
 
 
-def unit_text(run: Run, name: str, bus: int, max_tags: int) -> str:
-    """A drive of the topology."""
-    cache = "true" if config.assumption(run.paper, "write_cache") else "false"
-    queue = config.assumption(run.paper, "disk_scheduler_on" if run.cells[0].disk_scheduler else "disk_scheduler_off")
-    return (
-        f'\n[[unit]]\nname = "{name}"\ndrive = "{run.drive}"\nbus = "bus{bus}"\nmax_tags = {max_tags}\n'
-        f'queue = "{queue}"\nwrite_cache = {cache}\n'
-    )
-
-
 def disks_text(run: Run) -> str:
     """Disks that the guest sees. Several share the host's bus, and on most controllers they share theirs."""
     limits = catalogue.controller(run.controller)
-    units = disk_units(run.array)
+    cache = "true" if config.assumption(run.paper, "write_cache") else "false"
+    queue = config.assumption(run.paper, "disk_scheduler_on" if run.cells[0].disk_scheduler else "disk_scheduler_off")
     several = run.array != volumes.NONE
     shared = f"\n[host_bus]\nrate_mb_s = {config.assumption(run.paper, 'host_bus_mb_s')}\n" if several else ""
-    buses = [limits.bus_of(number) for number in range(len(units))] if several else [0]
-    return (
-        shared
-        + "".join(bus_text(bus, limits.bus) for bus in sorted(set(buses)))
-        + "".join(unit_text(run, unit, bus, limits.max_tags) for unit, bus in zip(units, buses, strict=True))
-    )
+    units = disk_units(run.array)
+    buses = [limits.bus_of(number) for number in range(len(units))]
+    drives = [
+        f'\n[[unit]]\nname = "{unit}"\ndrive = "{run.drive}"\nbus = "bus{bus}"\nmax_tags = {limits.max_tags}\n'
+        f'queue = "{queue}"\nwrite_cache = {cache}\n'
+        for unit, bus in zip(units, buses, strict=True)
+    ]
+    return "".join([shared, *(bus_text(bus, limits.bus) for bus in sorted(set(buses))), *drives])
 
 
 def hardware_text(run: Run, array: volumes.Hardware) -> str:
     """A hardware array, which the guest sees as one disk, and the drives behind it."""
-    entry = catalogue.bus_for(catalogue.drive_bus_kind(run.drive))
-    names = [f"m{number}" for number in range(array.members + array.spares)]
-    members, spares = names[: array.members], names[array.members :]
     tags = catalogue.drive_max_tags(run.drive)
-    return (
-        "".join(bus_text(bus, entry) for bus in range(array.buses))
-        + "".join(
-            unit_text(run, name, number % array.buses, tags) + "member = true\n" for number, name in enumerate(names)
-        )
-        + f'\n[[array]]\nname = "disk0"\ncontroller = "{array.name}"\nmembers = {json.dumps(members)}\n'
-        + f"spares = {json.dumps(spares)}\nmax_tags = {array.max_tags}\n"
+    names = [f"m{number}" for number in range(array.members + array.spares)]
+    drives = [
+        f'\n[[unit]]\nname = "{name}"\ndrive = "{run.drive}"\nbus = "bus{number % array.buses}"\nmax_tags = {tags}\n'
+        "member = true\n"
+        for number, name in enumerate(names)
+    ]
+    members, spares = (json.dumps(part) for part in (names[: array.members], names[array.members :]))
+    return "".join(
+        [
+            *(bus_text(bus, array.bus) for bus in range(array.buses)),
+            *drives,
+            f'\n[[array]]\nname = "disk0"\ncontroller = "{array.name}"\nmembers = {members}\nspares = {spares}\n',
+            f"max_tags = {array.max_tags}\n",
+        ]
     )
 
 

@@ -52,7 +52,7 @@ class Volume:
     """Commands that start it again."""
     device: str
     disk: str
-    """Its name in /sys/block."""
+    """Its name in /sys/block; {count} is replaced in the description."""
     check: tuple[str, ...]
     """Commands that exit with 0 if it is whole."""
     stop: tuple[str, ...]
@@ -66,6 +66,11 @@ class Software:
 
     volume: Volume
     count: int
+
+    @property
+    def disk(self) -> str:
+        """Its name in /sys/block."""
+        return self.volume.disk.format(count=self.count)
 
     def commands(self, lines: tuple[str, ...], stripe_kib: int, images: str = "") -> list[str]:
         """Commands with their placeholders replaced."""
@@ -87,8 +92,10 @@ class Hardware:
     members: int
     """Disks that hold data or parity."""
     spares: int
+    bus: str
+    """Catalogue name of the buses behind the controller."""
     buses: int
-    """Buses that members and spares are dealt out to, in turn."""
+    """How many there are; members and spares are dealt out to them in turn."""
     max_tags: int
 
 
@@ -149,7 +156,8 @@ def hardware(array: str) -> Hardware | None:
         return None
     data = config.read_toml(path, "array")
     try:
-        return Hardware(array, *(data[key]["value"] for key in ("level", "members", "spares", "buses", "max_tags")))
+        keys = ("level", "members", "spares", "member_bus", "member_buses", "max_tags")
+        return Hardware(array, *(data[key]["value"] for key in keys))
     except KeyError as error:
         raise ConfigError(f"{config.show(path)}: missing key {error}; see lab/disk/catalogue/README.md") from error
 
@@ -160,9 +168,8 @@ def require(array: str, controller: catalogue.Controller, where: str) -> None:
         return
     found = software(array)
     if found is None:
-        match = _NAME.fullmatch(array)
         known = [NONE, *catalogue.names("arrays"), *(f"{kind}-4" for kind in kinds())]
-        if match and kind_path(array).is_file():
+        if kind_path(array).is_file():
             raise ConfigError(f"{where}: array {array!r} lacks the number of its disks; write {array}-4 for four")
         raise ConfigError(
             f"{where}: array {array!r} is neither in lab/disk/catalogue/arrays nor a kind of lab/volumes with a number "
