@@ -22,6 +22,8 @@ IMAGE_LABEL = "image"
 FILL_DIRTY_BYTES = 192 << 20
 CHECK_LABEL = "check"
 """Marker before the check of a file system."""
+ARRAY_LABEL = "array"
+"""Marker before an array is started."""
 MOUNT_POINT = "/mnt"
 PROGRAMS = {"rawio": "rawio", "fio": "fio-rawio"}
 """Program of a workload of the device itself; both take the same options."""
@@ -130,7 +132,9 @@ def array_lines(run: Run, array: volumes.Software, cell: Cell) -> list[str]:
         if cell.raw:
             # As with file systems: an array that notes its state flushes.
             lines.append(f"set {folder}/queue/write_cache write through")
-    lines += [*exec_lines(run, array, kind.make if cell.raw else kind.assemble), f"wait_disk {array.disk}"]
+    # Behind a marker, because its end waits until what was written is on the disks; the next marker needs that.
+    lines.append(f"cell {ARRAY_LABEL} 1")
+    lines += [*exec_lines(run, array, kind.make if cell.raw else kind.assemble), f"wait_disk {array.disk}", "end"]
     if not cell.raw:
         queue = f"/sys/block/{array.disk}/queue"
         settings = [

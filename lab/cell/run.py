@@ -229,7 +229,7 @@ class Supervisor:
             words = line.split(" ")
             if len(words) < 4 or words[0] != "@spindle":
                 continue
-            if words[3] == "cell" and words[4] in (job.CHECK_LABEL, job.SHUTDOWN_LABEL):
+            if words[3] == "cell" and words[4] in (job.ARRAY_LABEL, job.CHECK_LABEL, job.SHUTDOWN_LABEL):
                 self._cell = None
             elif words[3] == "cell":
                 if not self.timing.cells_s:
@@ -381,6 +381,10 @@ def judge(
 ) -> dict[str, tuple[dict | None, str | None]]:
     """Metrics or reason of failure of each cell."""
     verdicts: dict[str, tuple[dict | None, str | None]] = {}
+    start = report.cells.get(job.ARRAY_LABEL)
+    if start and start.problem:
+        reason = f"array {run.array!r} cannot be started: {'; '.join([start.problem, *start.errors[-1:]])}"
+        return {cell.id: (None, reason) for cell in run.cells}
     for cell in run.cells:
         said = report.cells.get(cell.id)
         if said is None or not said.ended:
