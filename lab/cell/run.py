@@ -494,7 +494,7 @@ def boot(run: cells.Run, build: Path, work: Path, say, stall_s: float = STALL_S)
 
 def execute(run: cells.Run, build: Path, work: Path, say, stall_s: float = STALL_S) -> Outcome:
     """Serve a run: boot it and judge what it left."""
-    guest = identity.guest_built(build)
+    guest = identity.guest_built(build, run.array)
     left = boot(run, build, work, say, stall_s)
     verdicts = judge(run, left.report, left.traces, left.problem)
     return Outcome(

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Arrays: their descriptions, jobs, devices, topologies, images and sums."""
 
+import json
 import tomllib
 from dataclasses import replace
 
 import pytest
 
-from lab.cell import attempt, catalogue, cells, identity, images, job, members, run, trace, volumes
+from lab.cell import agent, attempt, catalogue, cells, identity, images, job, members, retry, run, trace, volumes
 from lab.cell.errors import ConfigError, EnvironmentMissing
 
 IDE, SCSI = "ide-ahci.deskstar-75gxp.md-raid0-8.t32.both", "scsi-virtio.ultrastar-36zx.md-raid0-4.t64.both"
@@ -174,6 +175,31 @@ def test_volumes_identity_has_the_description(lab, monkeypatch):
     monkeypatch.setattr(volumes, "sources", lambda name: [catalogue.entry_path("drives", "deskstar-75gxp")])
     after = identity.of_cell(one, one.cells[0], [])
     assert before["array"] != after["array"] and before["file_system"] != after["file_system"]
+
+
+def test_volumes_tools_that_moved_are_in_the_result(lab):
+    assert identity.guest_built(lab, "md-raid0-4")["moved"] == ["mdadm 4.2-5 -> 4.2-6"]
+    assert identity.guest_built(lab)["moved"] == []
+    assert retry.current_lock()["tools"] == ["mdadm 4.2-5 -> 4.2-6"]
+    (lab / "volumes" / "manifest.json").unlink()
+    assert retry.current_lock()["tools"] is None
+
+
+@pytest.mark.parametrize(("tools", "why"), [(["mdadm 1 -> 2"], None), ([], "other packages"), (None, None)])
+def test_volumes_retry_knows_the_tools(tmp_path, tools, why):
+    result = {"status": "ok", "lock": {"moved": ["fio 1 -> 2", "mdadm 1 -> 2"]}, "cell": {"array": "md-raid0-4"}}
+    (tmp_path / "result.json").write_text(json.dumps(result))
+    said = retry.why_drop(tmp_path, {"moved": ["fio 1 -> 2"], "tools": tools})
+    assert said is None if why is None else why in said
+
+
+def test_volumes_array_that_cannot_be_started(lab):
+    one = run_of(postmark("md-raid0-4"))
+    said = agent.Report(
+        cells={"array": agent.CellReport(problem="exec mdadm: exit status 1", errors=["mdadm: no disk"])}
+    )
+    verdict = run.judge(one, said, {}, None)[one.cells[0].id]
+    assert verdict == (None, "array 'md-raid0-4' cannot be started: exec mdadm: exit status 1; mdadm: no disk")
 
 
 def request(device, lbn, start_ns, op="R"):
