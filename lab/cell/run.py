@@ -92,15 +92,9 @@ def drive_bytes(build: Path, drive: str) -> int:
 
 def disk_bytes(run: cells.Run, build: Path) -> int:
     """Size of a disk that the guest sees."""
+    one = drive_bytes(build, run.drive)
     array = volumes.hardware(run.array)
-    if array is None:
-        return drive_bytes(build, run.drive)
-    command = [str(build / "disk/release/spindle-disk"), "array", array.name, "--drive", run.drive, "--json"]
-    command += ["--catalogue", str(paths.ROOT / "lab/disk/catalogue")]
-    done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
-    if done.returncode != 0:
-        raise ConfigError(f"array {array.name!r}: {done.stderr.strip() or 'spindle-disk array failed'}")
-    return json.loads(done.stdout)["sectors"] * trace.SECTOR_BYTES
+    return array.bytes_of(one) if array else one
 
 
 def require_built(run: cells.Run, build: Path) -> None:

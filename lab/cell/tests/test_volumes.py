@@ -24,6 +24,8 @@ value = "ata-100"
 value = 2
 [max_tags]
 value = 64
+[stripe_unit_kb]
+value = 64
 """
 
 
@@ -148,6 +150,7 @@ def test_volumes_hardware_array_is_one_disk(lab):
     assert "wait_disk sda\n" in text and "/dev/sda /mnt" in text and "tools" not in text
     assert "unit=disk0" in " ".join(job.qemu_command(one, "BUILD", "WORK", ""))
     assert len(identity.image_paths(lab, identity.image_of(one.cells[0]))) == 1
+    assert run.disk_bytes(one, lab) == 1000000 // 128 * 128 * 512 * 2
 
 
 def test_volumes_image_has_a_file_for_each_disk(lab):
