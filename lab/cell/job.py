@@ -137,12 +137,9 @@ def array_lines(run: Run, array: volumes.Software, cell: Cell) -> list[str]:
     lines += [*exec_lines(run, array, kind.make if cell.raw else kind.assemble), f"wait_disk {array.disk}", "end"]
     if not cell.raw:
         queue = f"/sys/block/{array.disk}/queue"
-        settings = [
-            (f"{queue}/write_cache", "write through"),
-            (f"{queue}/max_sectors_kb", str(config.assumption(run.paper, "fs_request_kib"))),
-            # Linux would read ahead two stripes.
-            (f"{queue}/read_ahead_kb", str(config.assumption(run.paper, "fs_read_ahead"))),
-        ]
+        # Requests are as large as its disks' and the stripe unit allow. Linux would read ahead two stripes.
+        ahead = str(config.assumption(run.paper, "fs_read_ahead"))
+        settings = [(f"{queue}/write_cache", "write through"), (f"{queue}/read_ahead_kb", ahead)]
         lines += set_lines(settings)
     return lines + set_lines(list(kind.settings))
 
