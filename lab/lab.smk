@@ -26,6 +26,7 @@ STEP = f"{PYTHON} -m lab.cell.step"
 MODEL = built("disk", "release/libspindle_disk.a", "release/spindle-disk")
 QEMU = built("qemu", "qemu-system-x86_64")
 GUEST = built("guest", "manifest.json", "vmlinux", "initramfs.cpio", "root.erofs")
+VOLUMES = built("volumes", "manifest.json", "tools.erofs")
 
 
 def workload_image(name):
@@ -84,6 +85,16 @@ rule guest:
     shell:
         "rm -f {BUILD}/guest/built-*; {STEP} --name 'guest image' --about '2 min' --log {log} -- "
         "{PYTHON} lab/guest/build.py && touch {output}"
+
+
+rule volumes:
+    output:
+        VOLUMES,
+    log:
+        f"{BUILD}/logs/volumes.log",
+    shell:
+        "rm -f {BUILD}/volumes/built-*; {STEP} --name 'volume managers' --about '30 s' --log {log} -- "
+        "{PYTHON} lab/volumes/build.py && touch {output}"
 
 
 for name in WORKLOADS:

@@ -22,6 +22,11 @@ SOURCES = {
     "model": ("lab/disk",),
     "guest": ("lab/guest", "envs/guest.lock", "envs/kernel.lock", "envs/guest-packages.txt", "workloads/common"),
     **{name: (f"workloads/{name}", "workloads/common", "workloads/build.py") for name in cells.WORKLOADS},
+    # Tools of software arrays; each kind of array is an input of its own (volume()).
+    "volumes": (
+        *(f"lab/volumes/{name}" for name in ("build.py", "modules.txt", "load-modules.sh", "name-disks.sh")),
+        *("lab/volumes/packages.txt", "envs/volumes.lock"),
+    ),
     # The code that reads what a run reports; what it asks of the run stands in the job and the command.
     "reader": ("lab/cell/run.py", "lab/cell/agent.py", "lab/cell/trace.py"),
 }
@@ -227,6 +232,7 @@ BUILT_FROM = {
     "disk": ("model",),
     "qemu": ("qemu", "model"),
     "guest": ("guest",),
+    "volumes": ("volumes", "guest"),
     **{f"workloads/{name}": (name,) for name in cells.WORKLOADS},
 }
 """Folder or image below build/ -> what is compiled into it."""
