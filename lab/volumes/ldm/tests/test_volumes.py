@@ -148,7 +148,7 @@ def test_refusals(tmp_path, capsys):
     larger = blank(tmp_path / "larger", 1, DISK_BYTES + 512)
     odd = blank(tmp_path / "larger", 1, DISK_BYTES + 1)
     small = tmp_path / "small.img"
-    small.write_bytes(bytes(9 << 20))
+    small.write_bytes(bytes(8 << 20))
     refused = {
         "takes 1 disks, 2 given": ["--type", "simple", *files[:2]],
         "takes 2 to 32 disks, 1 given": ["--type", "striped", *files[:1]],
