@@ -34,15 +34,20 @@ def workload_image(name):
     return [f"{BUILD}/workloads/{name}.erofs", f"{BUILD}/workloads/{name}/{identity.stamp(f'workloads/{name}')}"]
 
 
-def image_file(image):
-    """File of an image of a file system."""
-    return str(identity.image_path(Path(BUILD), image))
+def image_files(image):
+    """Files of an image of a file system."""
+    return [str(path) for path in identity.image_paths(Path(BUILD), image)]
+
+
+def volume_tools(array):
+    """What a software array needs."""
+    return VOLUMES if volumes.software(array) else []
 
 
 def start_image(run):
     """The image that a run's disk starts from, if it has a file system."""
     start = identity.start_of(run)
-    return [] if start is None else [image_file(start)]
+    return [] if start is None else image_files(start)
 
 
 WORKLOADS = list(dict.fromkeys(name for run in RUNS.values() for name in run.workloads))
@@ -123,9 +128,10 @@ for image in IMAGES:
             ancient(MODEL),
             ancient(QEMU),
             ancient(GUEST),
-            ancient([] if image.workload is None else [image_file(image.empty), *workload_image(image.workload)]),
+            ancient(volume_tools(image.array)),
+            ancient([] if image.workload is None else [*image_files(image.empty), *workload_image(image.workload)]),
         output:
-            image_file(image),
+            image_files(image),
         log:
             f"{BUILD}/logs/image-{image.name}.log",
         # What many runs wait for comes first.
@@ -133,7 +139,7 @@ for image in IMAGES:
         params:
             about="20 s" if image.workload is None else "10 min",
             image=image.name,
-            what=f"--file-system {image.file_system} --drive {image.drive}"
+            what=f"--file-system {image.file_system} --drive {image.drive} --array {image.array}"
             + ("" if image.workload is None else f" --workload {image.workload} --scale {image.scale}"),
         shell:
             "{STEP} --name 'image {params.image}' --about '{params.about}' --log {log} -- "
@@ -170,10 +176,12 @@ for run_id, run in RUNS.items():
             [identity_file(name) for name in run.workloads],
             identity_file(f"drive-{run.drive}"),
             identity_file(f"controller-{run.controller}"),
+            [] if run.array == volumes.NONE else [identity_file("volumes"), identity_file(f"array-{run.array}")],
             identity_file(f"run-{PROFILE}-{run_id}"),
             ancient(MODEL),
             ancient(QEMU),
             ancient(GUEST),
+            ancient(volume_tools(run.array)),
             [ancient(workload_image(name)) for name in run.workloads],
             ancient(start_image(run)),
         output:

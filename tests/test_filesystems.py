@@ -97,5 +97,5 @@ def test_image_is_the_same_when_made_again(built, tmp_path, name):
         build.mkdir()
         for part in ("qemu", "guest", "disk"):
             (build / part).symlink_to(built / part)
-        made.append(images.make(identity.Image(name, "ultrastar-36zx"), build))
+        made += images.make(identity.Image(name, "ultrastar-36zx"), build)
     assert list(data(made[0])) == list(data(made[1]))

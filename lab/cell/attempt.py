@@ -3,6 +3,7 @@
 
     python -m lab.cell.attempt --controller scsi-virtio --drive ultrastar-36zx --tags 32 --fs ext2 \\
         --workload postmark -- --scale 0.1 --seed 1
+    python -m lab.cell.attempt --array md-raid0-4 --fs ffs --workload postmark
     python -m lab.cell.attempt --fs ffs -- mkdir /mnt/a ';' touch /mnt/a/b ';' umount /mnt
 
 Prints what the guest printed, with virtual times, and a summary of the disk's trace; --keep FOLDER keeps the trace,
@@ -16,10 +17,10 @@ import shutil
 import signal
 import sys
 import tempfile
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
-from lab.cell import catalogue, cells, config, filesystems, identity, images, job, paths, run, trace
+from lab.cell import catalogue, cells, config, filesystems, identity, images, job, members, paths, run, trace, volumes
 from lab.cell.errors import SpindleError
 
 LABEL = "attempt"
@@ -30,6 +31,9 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="lab.cell.attempt", description=__doc__.splitlines()[0])
     parser.add_argument("--controller", default="scsi-virtio", help="catalogue name (default: %(default)s)")
     parser.add_argument("--drive", default="ultrastar-36zx", help="catalogue name (default: %(default)s)")
+    parser.add_argument(
+        "--array", default=volumes.NONE, help="array of such drives, e.g. md-raid0-4; default: one disk"
+    )
     parser.add_argument("--tags", default="32", help="none or a number (default: %(default)s)")
     parser.add_argument("--scheduler", default="both", choices=("both", "disk", "host", "none"))
     parser.add_argument("--fs", help="file system to make (once), mount at /mnt, unmount and check; default: none")
@@ -44,7 +48,7 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
         help="another value for an assumption of config/<paper>.yaml, e.g. memory_mib=256; may be repeated",
     )
     parser.add_argument("--keep", type=Path, help="folder to leave io.trace, console.log and agent.log in")
-    parser.add_argument("--keep-disk", action="store_true", help="leave disk.img there, too")
+    parser.add_argument("--keep-disk", action="store_true", help="leave the data disks there, too")
     parser.add_argument("words", nargs="*", help="options of the workload, or commands separated by ;")
     return parser.parse_args(argv)
 
@@ -77,6 +81,7 @@ def run_of(options: argparse.Namespace) -> cells.Run:
     """A run for what was asked."""
     catalogue.require("controllers", options.controller, "--controller")
     catalogue.require("drives", options.drive, "--drive")
+    volumes.require(options.array, catalogue.controller(options.controller), "--array")
     if options.fs:
         filesystems.require(options.fs, "--fs")
     if options.workload and options.workload not in cells.WORKLOADS:
@@ -93,12 +98,12 @@ def run_of(options: argparse.Namespace) -> cells.Run:
         scale=options.scale,
         seed=options.seed,
         tables=(),
+        array=options.array,
     )
     one = cells.Run(LABEL, cell.paper, cell.controller, cell.drive, cell.tags, (cell,))
-    device = f"/dev/{catalogue.controller(cell.controller).disk}"
     lines = [f"cell {LABEL} {options.seed}"]
     if options.fs:
-        lines.append(job.mount_line(options.fs, device))
+        lines.append(job.mount_line(options.fs, job.device(one)))
     if options.workload:
         lines.append(" ".join([f"exec {job.workload_command(one, cell)}", *options.words]))
     else:
@@ -107,8 +112,8 @@ def run_of(options: argparse.Namespace) -> cells.Run:
         lines.append(f"exec umount {job.MOUNT_POINT}")
     lines.append("end")
     if options.fs:
-        lines += job.check_lines(options.fs, device)
-    return cells.Run(LABEL, cell.paper, cell.controller, cell.drive, cell.tags, (cell,), tuple(lines))
+        lines += job.check_lines(one, cell)
+    return replace(one, script=tuple(lines))
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -127,15 +132,20 @@ def main(argv: list[str] | None = None) -> int:
         with tempfile.TemporaryDirectory(dir=scratch) as folder:
             work = Path(folder)
             left = run.boot(one, build, work, lambda line: print(line, file=sys.stderr))
+            if not (work / "agent.log").exists():
+                raise SpindleError(left.problem or "the guest left no report")
             for line in (work / "agent.log").read_text(errors="replace").splitlines():
                 print(line.split(" ", 3)[-1])
-            summary = trace.summarize(trace.parse(left.traces.get(LABEL, "")))
+            requests = trace.parse(left.traces.get(LABEL, ""))
+            summary = members.summarize(requests, job.disk_units(options.array))
             if summary is not None:
                 print("trace:", asdict(summary))
+            for disk, sums in members.each(requests).items() if options.array != volumes.NONE else ():
+                print(f"{disk}:", sums)
             print(f"host: {left.timing.total_s:.1f} s, of which boot {left.timing.boot_s:.1f} s")
             if options.keep:
                 options.keep.mkdir(parents=True, exist_ok=True)
-                kept = ["io.trace", "console.log", "agent.log", *(["disk.img"] if options.keep_disk else [])]
+                kept = ["io.trace", "console.log", "agent.log", *(job.disk_files(one) if options.keep_disk else [])]
                 for name in kept:
                     shutil.move(work / name, options.keep / name)
         failed = left.problem or next((said.problem for said in left.report.cells.values() if said.problem), None)

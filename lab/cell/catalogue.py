@@ -13,7 +13,7 @@ CATALOGUE = ROOT / "lab" / "disk" / "catalogue"
 
 
 def entry_path(kind: str, name: str) -> Path:
-    """File of one entry; kind is drives, buses or controllers."""
+    """File of one entry; kind is drives, buses, controllers or arrays."""
     return CATALOGUE / kind / f"{name}.toml"
 
 
@@ -26,7 +26,7 @@ def require(kind: str, name: str, where: str) -> None:
     """Refuse a name that is not in the catalogue."""
     if not entry_path(kind, name).is_file():
         known = names(kind)
-        one = {"drives": "drive", "buses": "bus", "controllers": "controller"}[kind]
+        one = {"drives": "drive", "buses": "bus", "controllers": "controller", "arrays": "array"}[kind]
         hint = config.nearest(name, known) if known else "the catalogue is empty"
         raise ConfigError(
             f"{where}: {one} {name!r} is not in lab/disk/catalogue/{kind}; {hint} (known: {', '.join(known)})"
@@ -49,6 +49,37 @@ class Controller:
     modules: tuple[str, ...]
     disk: str
     """Name of the disk in the guest, e.g. sda."""
+    most_disks: int
+    """How many disks the lab attaches at most."""
+    disks_each: int
+    """Of these, to one controller; for more, the machine has several."""
+    channels: int
+    """Buses of one controller, to which its disks are dealt out in turn."""
+    several_device: str
+    """QEMU -device argument of a controller where there are several disks; {controller} is its number."""
+    several_disk_device: str
+    """The same of a disk, whose serial number is its node's name; {index} is its number on its controller, {channel}
+    its bus there, and {place} its number on that bus."""
+
+    def devices(self, nodes: list[str]) -> list[str]:
+        """QEMU -device arguments of the controllers and disks for several disks."""
+        made = []
+        for number, node in enumerate(nodes):
+            controller, index = divmod(number, self.disks_each)
+            if index == 0 and self.several_device:
+                made.append(self.several_device.format(controller=controller))
+            place, channel = divmod(index, self.channels)
+            made.append(
+                self.several_disk_device.format(
+                    controller=controller, index=index, channel=channel, place=place, node=node
+                )
+            )
+        return made
+
+    def bus_of(self, number: int) -> int:
+        """Number of the bus that a disk is on, counted over all controllers."""
+        controller, index = divmod(number, self.disks_each)
+        return controller * self.channels + index % self.channels
 
 
 @cache
@@ -57,7 +88,7 @@ def controller(name: str) -> Controller:
     path = entry_path("controllers", name)
     data = config.read_toml(path, "controller")
     try:
-        qemu, guest = data["qemu"], data["guest"]
+        qemu, guest, several = data["qemu"], data["guest"], data["several_disks"]
         return Controller(
             name=name,
             bus=data["bus"]["value"],
@@ -67,6 +98,11 @@ def controller(name: str) -> Controller:
             disk_device=qemu["disk_device"],
             modules=tuple(guest["modules"]),
             disk=guest["disk"],
+            most_disks=several["most"],
+            disks_each=several["each"],
+            channels=several["channels"],
+            several_device=several["device"],
+            several_disk_device=several["disk_device"],
         )
     except KeyError as error:
         raise ConfigError(f"{config.show(path)}: missing key {error}; see lab/disk/catalogue/README.md") from error
@@ -80,3 +116,18 @@ def drive_bus_kind(name: str) -> str:
         return config.read_toml(path, "drive")["bus_kind"]["value"]
     except KeyError as error:
         raise ConfigError(f"{config.show(path)}: missing key {error}; see lab/disk/catalogue/README.md") from error
+
+
+@cache
+def drive_max_tags(name: str) -> int:
+    """Commands that a drive takes at most."""
+    path = entry_path("drives", name)
+    try:
+        return config.read_toml(path, "drive")["max_tags"]["value"]
+    except KeyError as error:
+        raise ConfigError(f"{config.show(path)}: missing key {error}; see lab/disk/catalogue/README.md") from error
+
+
+def queueing_controller(kind: str) -> Controller:
+    """The first controller for drives of a kind (ata or scsi) that queues commands."""
+    return next(one for one in map(controller, names("controllers")) if one.bus_kind == kind and one.max_tags > 1)

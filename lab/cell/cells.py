@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cache
 
-from lab.cell import catalogue, config, filesystems
+from lab.cell import catalogue, config, filesystems, volumes
 from lab.cell.errors import ConfigError
 from lab.cell.paths import ROOT
 
@@ -19,6 +19,8 @@ RAW_WORKLOADS = ("rawio", "fio")
 """Workloads of the device itself."""
 RAW_ONLY = ("rawio",)
 """Workloads that have nothing to do on a file system."""
+ONE_DISK_ONLY = ("fio",)
+"""Workloads that are there to be held against another, which one disk shows."""
 NEEDED_BY = {"fio": ("rawio",)}
 """Workloads that call a program of others."""
 
@@ -43,11 +45,14 @@ class Cell:
     """Size relative to the paper's workload, a decimal in (0, 1]."""
     seed: int
     tables: tuple[str, ...]
+    array: str = volumes.NONE
+    """none for one disk, or an array (lab/cell/volumes.py)."""
 
     @property
     def base(self) -> str:
-        """Controller, drive, tags and scheduler: what ids begin with."""
-        return f"{self.controller}.{self.drive}.t{self.tags}.{self.scheduler}"
+        """Controller, drive, array if there is one, tags and scheduler: what ids begin with."""
+        array = [] if self.array == volumes.NONE else [self.array]
+        return ".".join([self.controller, self.drive, *array, f"t{self.tags}", self.scheduler])
 
     @property
     def run(self) -> str:
@@ -119,6 +124,11 @@ class Run:
     """The run puts data on an empty file system."""
 
     @property
+    def array(self) -> str:
+        """The array that all its cells use, or none."""
+        return self.cells[0].array
+
+    @property
     def workloads(self) -> tuple[str, ...]:
         """Workloads whose images the run needs."""
         names = {cell.workload for cell in self.cells} & set(WORKLOADS)
@@ -136,10 +146,18 @@ def sheet(paper: str) -> tuple[dict, ...]:
         catalogue.require("controllers", row["controller"], where)
         controller = catalogue.controller(row["controller"])
         limit, kind = controller.max_tags, catalogue.drive_bus_kind(row["drive"])
-        if kind != controller.bus_kind:
+        volumes.require(row["array"], controller, where)
+        # A hardware array's drives speak to the array.
+        if kind != controller.bus_kind and volumes.hardware(row["array"]) is None:
             raise ConfigError(
                 f"{where}: drive {row['drive']!r} speaks {kind}, controller {row['controller']!r} "
                 f"{controller.bus_kind}; pair them by kind"
+            )
+        behind = volumes.hardware(row["array"])
+        if behind and row["tags"] != "none" and int(row["tags"]) > behind.max_tags:
+            raise ConfigError(
+                f"{where}: {row['tags']} tags, but array {behind.name!r} takes at most {behind.max_tags} commands; "
+                "lower the tags"
             )
         if row["tags"] != "none" and int(row["tags"]) > limit:
             raise ConfigError(
@@ -151,6 +169,11 @@ def sheet(paper: str) -> tuple[dict, ...]:
             raise ConfigError(
                 f"{where}: workload {row['workload']!r} and file system {row['file_system']!r} do not go together; "
                 f"{', '.join(RAW_WORKLOADS)} use the device itself ({RAW}), all but {', '.join(RAW_ONLY)} a file system"
+            )
+        if row["workload"] in ONE_DISK_ONLY and row["array"] != volumes.NONE:
+            raise ConfigError(
+                f"{where}: workload {row['workload']!r} is for one disk, not for array {row['array']!r}; "
+                f"write {volumes.NONE}"
             )
         if row["file_system"] != RAW:
             filesystems.require(row["file_system"], where)

@@ -9,11 +9,11 @@ driver compute in integers, and `make determinism` checks that a rebuild gives t
 import hashlib
 import json
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from lab.cell import catalogue, cells, config, filesystems, job
+from lab.cell import catalogue, cells, config, filesystems, job, volumes
 from lab.cell.errors import EnvironmentMissing
 from lab.cell.paths import ROOT, build
 
@@ -24,11 +24,12 @@ SOURCES = {
     **{name: (f"workloads/{name}", "workloads/common", "workloads/build.py") for name in cells.WORKLOADS},
     # Tools of software arrays; each kind of array is an input of its own (volume()).
     "volumes": (
-        *(f"lab/volumes/{name}" for name in ("build.py", "modules.txt", "load-modules.sh", "name-disks.sh")),
-        *("lab/volumes/packages.txt", "envs/volumes.lock"),
+        *(f"lab/volumes/{name}" for name in ("build.py", "modules.txt", "packages.txt")),
+        *(f"lab/volumes/{path.name}" for path in sorted((ROOT / "lab" / "volumes").glob("*.sh"))),
+        "envs/volumes.lock",
     ),
     # The code that reads what a run reports; what it asks of the run stands in the job and the command.
-    "reader": ("lab/cell/run.py", "lab/cell/agent.py", "lab/cell/trace.py"),
+    "reader": ("lab/cell/run.py", "lab/cell/agent.py", "lab/cell/trace.py", "lab/cell/members.py"),
 }
 IGNORED_FOLDERS = {"tests", "benches", "examples", "catalogue", "filesystems", "__pycache__", "target", "testdata"}
 IGNORED_SUFFIXES = {".md", ".smk", ".pyc"}
@@ -91,6 +92,12 @@ def file_system(name: str) -> str:
     return digest(hashes([filesystems.entry_path(name)]))
 
 
+def array(name: str) -> str:
+    """Hash of what describes an array, and of the tools that a software array needs."""
+    tools = [sources("volumes")] if volumes.software(name) else []
+    return digest([hashes(volumes.sources(name)), *tools])
+
+
 @dataclass(frozen=True)
 class Image:
     """What the disk of a cell starts as: an empty file system, or one with a workload's data on it."""
@@ -99,24 +106,26 @@ class Image:
     drive: str
     workload: str | None = None
     scale: str = "1"
+    array: str = volumes.NONE
 
     @property
     def name(self) -> str:
-        """Drive, file system, and what is on it."""
+        """Drive, array if there is one, file system, and what is on it."""
+        array = [] if self.array == volumes.NONE else [self.array]
         filled = [] if self.workload is None else [self.workload + ("" if self.scale == "1" else f"-x{self.scale}")]
-        return ".".join([self.drive, self.file_system, *filled])
+        return ".".join([self.drive, *array, self.file_system, *filled])
 
     @property
     def empty(self) -> "Image":
         """The empty file system behind it."""
-        return Image(self.file_system, self.drive)
+        return Image(self.file_system, self.drive, array=self.array)
 
 
 def image_of(one: cells.Cell) -> Image:
     """What the disk of a cell starts as."""
     if cells.preparation(one.workload) is None:
-        return Image(one.file_system, one.drive)
-    return Image(filesystems.file_system(one.file_system).fill_as, one.drive, one.workload, one.scale)
+        return Image(one.file_system, one.drive, array=one.array)
+    return Image(filesystems.file_system(one.file_system).fill_as, one.drive, one.workload, one.scale, one.array)
 
 
 def start_of(run: cells.Run) -> Image | None:
@@ -124,23 +133,24 @@ def start_of(run: cells.Run) -> Image | None:
     one = run.cells[0]
     if one.raw:
         return None
-    return Image(one.file_system, one.drive) if run.fills else image_of(one)
+    return Image(one.file_system, one.drive, array=one.array) if run.fills else image_of(one)
+
+
+def image_controller(image: Image) -> str:
+    """The controller behind which an image is made: the first one of the drive's kind that queues commands, and for a
+    hardware array one that speaks SCSI."""
+    kind = "scsi" if volumes.hardware(image.array) else catalogue.drive_bus_kind(image.drive)
+    return catalogue.queueing_controller(kind).name
 
 
 def image_run(image: Image, device_bytes: str) -> cells.Run:
-    """The run that makes an image, behind the first controller of the drive's kind that queues commands."""
-    kind = catalogue.drive_bus_kind(image.drive)
-    fitting = [
-        one
-        for one in map(catalogue.controller, catalogue.names("controllers"))
-        if one.bus_kind == kind and one.max_tags > 1
-    ]
-    device = f"/dev/{fitting[0].disk}"
+    """The run that makes an image."""
+    controller = image_controller(image)
     cell = cells.Cell(
         paper=cells.PAPERS[0],
-        controller=fitting[0].name,
+        controller=controller,
         drive=image.drive,
-        tags=str(min(32, fitting[0].max_tags)),
+        tags=str(min(32, catalogue.controller(controller).max_tags)),
         scheduler="both",
         file_system=image.file_system if image.workload else cells.RAW,
         workload=image.workload or job.IMAGE_LABEL,
@@ -148,29 +158,36 @@ def image_run(image: Image, device_bytes: str) -> cells.Run:
         scale=image.scale,
         seed=1,
         tables=(),
+        array=image.array,
     )
+    run_id = f"{job.IMAGE_LABEL}.{image.name}"
+    one = cells.Run(run_id, cell.paper, controller, image.drive, cell.tags, (cell,), fills=True)
     if image.workload:
-        script = job.fill_script(cell)
+        script = job.fill_script(one, cell)
     else:
         about = filesystems.file_system(image.file_system)
-        making = [f"exec {line.format(device=device, bytes=device_bytes)}" for line in about.make]
+        making = [f"exec {line.format(device=job.device(one), bytes=device_bytes)}" for line in about.make]
         script = (f"cell {job.IMAGE_LABEL} 1", *making, "end")
-    run_id = f"{job.IMAGE_LABEL}.{image.name}"
-    return cells.Run(run_id, cell.paper, cell.controller, image.drive, cell.tags, (cell,), script, fills=True)
+    return replace(one, script=script)
 
 
 def image_hash(image: Image) -> str:
     """Hash of what decides an image."""
     one = image_run(image, "BYTES")
     parts = [sources("qemu"), sources("model"), sources("guest"), drive(image.drive), controller(one.controller)]
+    if image.array != volumes.NONE:
+        parts.append(array(image.array))
     if image.workload:
         parts += [sources(image.workload), image_hash(image.empty)]
     return digest([*parts, run_texts(one)])
 
 
-def image_path(built: Path, image: Image) -> Path:
-    """Where an image lies in a build directory."""
-    return built / "filesystems" / f"{image.name}.{image_hash(image)[:16]}.img"
+def image_paths(built: Path, image: Image) -> list[Path]:
+    """Where an image lies in a build directory: one file, or one for each disk of a software array."""
+    found = volumes.software(image.array)
+    parts = [f".disk{number}" for number in range(found.count)] if found else [""]
+    stem = f"{image.name}.{image_hash(image)[:16]}"
+    return [built / "filesystems" / f"{stem}{part}.img" for part in parts]
 
 
 def run_texts(run: cells.Run, until: cells.Cell | None = None) -> dict:
@@ -209,6 +226,7 @@ def of_cell(run: cells.Run, one: cells.Cell, moved: list[str]) -> dict[str, str]
         "guest": digest({"sources": sources("guest"), "moved": moved}),
         "workload": sources(one.workload),
         **({} if one.raw else {"file_system": image_hash(image_of(one))}),
+        **({} if one.array == volumes.NONE else {"array": array(one.array)}),
         "cell": cell(run, one),
     }
 
@@ -223,6 +241,8 @@ def files(profile: str) -> dict[str, object]:
         found[f"drive-{name}"] = hashes([catalogue.entry_path("drives", name)])
     for name in sorted({run.controller for run in runs.values()}):
         found[f"controller-{name}"] = {"sha256": controller(name)}
+    for name in sorted({run.array for run in runs.values()} - {volumes.NONE}):
+        found[f"array-{name}"] = {"sha256": array(name)}
     for run in runs.values():
         found[f"run-{profile}-{run.id}"] = run_texts(run)
     return found

@@ -3,34 +3,37 @@
 
     python -m lab.cell.images --file-system ext2 --drive ultrastar-36zx
 
-The image is build/filesystems/<drive>.<file system>.<identity>.img, sparse, as large as the drive. Where a workload
-wants data there before it begins (workloads/<name>/image.toml), that is put on a further image, again once.
+The image is build/filesystems/<drive>.<file system>.<identity>.img, sparse, as large as the drive; an array has one
+for each disk, <drive>.<array>.<file system>.<identity>.disk<number>.img. Where a workload wants data there before it
+begins (workloads/<name>/image.toml), that is put on a further image, again once.
 """
 
 import argparse
+import re
 import signal
 import sys
 import tempfile
 from pathlib import Path
 
-from lab.cell import catalogue, cells, filesystems, identity, job, paths, run
+from lab.cell import catalogue, cells, filesystems, identity, job, paths, run, volumes
 from lab.cell.errors import SpindleError
 
 
-def make(image: identity.Image, build: Path) -> Path:
-    """Make one image, whole or not at all, and the empty one behind it where that is missing; returns its path."""
+def make(image: identity.Image, build: Path) -> list[Path]:
+    """Make one image, whole or not at all, and the empty one behind it where that is missing; returns its files."""
     catalogue.require("drives", image.drive, "--drive")
     filesystems.require(image.file_system, "--file-system")
+    volumes.require(image.array, catalogue.controller(identity.image_controller(image)), "--array")
     if image.workload is not None and cells.preparation(image.workload) is None:
         raise SpindleError(f"--workload: {image.workload!r} wants nothing on the file system (it has no image.toml)")
-    target = identity.image_path(build, image)
+    targets = identity.image_paths(build, image)
     if image.workload:
         ensure(image.empty, build)
     device_bytes = run.drive_bytes(build, image.drive)
     one = identity.image_run(image, str(device_bytes))
     scratch = build / "run"
     scratch.mkdir(parents=True, exist_ok=True)
-    target.parent.mkdir(parents=True, exist_ok=True)
+    targets[0].parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=scratch) as folder:
         work = Path(folder)
         left = run.boot(one, build, work, lambda line: print(line, file=sys.stderr))
@@ -40,26 +43,30 @@ def make(image: identity.Image, build: Path) -> Path:
             words = "; ".join([*said.errors[-3:], *said.said[-1:]]) if said else ""
             reason = (said.problem if said else None) or problem or "the guest did not say that it is done"
             raise SpindleError(f"{image.name}: cannot be made: {reason} {words}".rstrip())
-        partial = target.with_name(f".{target.name}.new")
-        partial.unlink(missing_ok=True)
-        run.copy_sparse(work / "disk.img", partial)
-        partial.replace(target)
-    sizes = f"{target.stat().st_blocks >> 11} MiB of {device_bytes >> 20} MiB"
+        partials = [target.with_name(f".{target.name}.new") for target in targets]
+        for file, partial in zip(job.disk_files(one), partials, strict=True):
+            partial.unlink(missing_ok=True)
+            run.copy_sparse(work / file, partial)
+        for partial, target in zip(partials, targets, strict=True):
+            partial.replace(target)
+    used_bytes = sum(target.stat().st_blocks * 512 for target in targets)
+    sizes = f"{used_bytes >> 20} MiB of {len(targets) * targets[0].stat().st_size >> 20} MiB"
     print(f"{image.name}: {left.timing.total_s:.0f} s, {sizes}", file=sys.stderr)
-    return target
+    return targets
 
 
-def drop_others(image: identity.Image, current: Path) -> None:
+def drop_others(image: identity.Image, current: list[Path]) -> None:
     """Remove what was made of older sources; trials with other assumptions make theirs again."""
-    for old in current.parent.glob(f"{image.name}.{'[0-9a-f]' * 16}.img"):
-        if old != current:
+    made = re.compile(rf"{re.escape(image.name)}\.[0-9a-f]{{16}}(\.disk[0-9]+)?\.img")
+    for old in current[0].parent.glob(f"{image.name}.*.img"):
+        if made.fullmatch(old.name) and old not in current:
             old.unlink()
 
 
-def ensure(image: identity.Image, build: Path) -> Path:
-    """Make an image if it is not there; returns its path."""
-    path = identity.image_path(build, image)
-    return path if path.is_file() else make(image, build)
+def ensure(image: identity.Image, build: Path) -> list[Path]:
+    """Make an image if it is not there; returns its files."""
+    files = identity.image_paths(build, image)
+    return files if all(path.is_file() for path in files) else make(image, build)
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -69,10 +76,11 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--drive", required=True, help="file name in lab/disk/catalogue/drives without .toml")
     parser.add_argument("--workload", help="with the data on it that this workload starts from (netnews)")
     parser.add_argument("--scale", default="1", help="scale of that data (default: %(default)s)")
+    parser.add_argument("--array", default=volumes.NONE, help="an array of such drives, e.g. md-raid0-4")
     options = parser.parse_args(argv)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
-        image = identity.Image(options.file_system, options.drive, options.workload, options.scale)
+        image = identity.Image(options.file_system, options.drive, options.workload, options.scale, options.array)
         drop_others(image, make(image, paths.build()))
     except SpindleError as error:
         print(f"error: {error}", file=sys.stderr)

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Text of the job disk, of the topology file, and of the QEMU command of one run. Pure: cells in, text out."""
 
+import json
+import string
 from decimal import Decimal
 
-from lab.cell import catalogue, config, filesystems
+from lab.cell import catalogue, config, filesystems, volumes
 from lab.cell.cells import Cell, Run, preparation
 
 CONTROL_SECTORS = 8
@@ -28,26 +30,19 @@ FS_PROGRAMS = {"fio": "fio-mix"}
 VM = "/proc/sys/vm"
 
 
-def disk_settings(run: Run, cell: Cell) -> list[tuple[str, str]]:
-    """Files in /sys of the disk under test and their values, in the order they are to be written."""
-    limits = catalogue.controller(run.controller)
-    queue = f"/sys/block/{limits.disk}/queue"
+def queue_settings(run: Run, cell: Cell, disk: str) -> list[tuple[str, str]]:
+    """Files in /sys of a disk under test and their values, in the order to be written; `disk` is its folder there."""
+    queue = f"{disk}/queue"
 
     def value(key: str) -> str:
         return str(config.assumption(run.paper, key))
 
-    def dirty(key: str) -> int:
-        # All limits shrink by one factor, so that what is kept stays below what stops a writer.
-        whole = Decimal(config.assumption(run.paper, "fs_dirty_bytes"))
-        share = max(Decimal(cell.scale), config.assumption(run.paper, "fs_dirty_least_bytes") / whole)
-        return int(config.assumption(run.paper, key) * share) & ~4095
-
     requests = value("host_requests" if cell.raw else "fs_host_requests")
 
     settings = []
-    if limits.max_tags > 1:
+    if catalogue.controller(run.controller).max_tags > 1:
         # First, because the elevator's own limits follow from it.
-        settings.append((f"/sys/block/{limits.disk}/device/queue_depth", str(cell.depth)))
+        settings.append((f"{disk}/device/queue_depth", str(cell.depth)))
     order = "on" if cell.host_scheduler else "off"
     settings += [
         (f"{queue}/scheduler", value("host_elevator")),
@@ -69,18 +64,91 @@ def disk_settings(run: Run, cell: Cell) -> list[tuple[str, str]]:
             (f"{queue}/write_cache", "write through"),
             (f"{queue}/wbt_lat_usec", value("fs_write_throttle_us")),
             (f"{queue}/max_sectors_kb", value("fs_request_kib")),
-            # Linux gives a disk a part of fs_dirty_background_bytes, by what it wrote of late: nothing at first, so
-            # that every visit of the syncer writes all. This gives the one disk all of it, as near as it can be.
-            (f"/sys/block/{limits.disk}/bdi/min_ratio", "99"),
-            (f"{VM}/dirty_bytes", str(dirty("fs_dirty_bytes"))),
-            (f"{VM}/dirty_background_bytes", str(dirty("fs_dirty_background_bytes"))),
-            (f"{VM}/dirty_expire_centisecs", value("fs_dirty_expire_cs")),
-            (f"{VM}/dirty_writeback_centisecs", value("fs_syncer_cs")),
         ]
-        kept_kib = dirty("fs_kept_metadata_bytes") >> 10
-        about = filesystems.file_system(cell.file_system)
-        settings += [(file, value.format(kept_kib=kept_kib)) for file, value in about.settings]
     return settings
+
+
+def file_system_settings(run: Run, cell: Cell, disk: str) -> list[tuple[str, str]]:
+    """What a file system adds; `disk` is the folder in /sys of what it lies on, a disk or an array."""
+
+    def value(key: str) -> str:
+        return str(config.assumption(run.paper, key))
+
+    def dirty(key: str) -> int:
+        # All limits shrink by one factor, so that what is kept stays below what stops a writer.
+        whole = Decimal(config.assumption(run.paper, "fs_dirty_bytes"))
+        share = max(Decimal(cell.scale), config.assumption(run.paper, "fs_dirty_least_bytes") / whole)
+        return int(config.assumption(run.paper, key) * share) & ~4095
+
+    kept_kib = dirty("fs_kept_metadata_bytes") >> 10
+    about = filesystems.file_system(cell.file_system)
+    return [
+        # Linux gives a disk a part of fs_dirty_background_bytes, by what it wrote of late: nothing at first, so
+        # that every visit of the syncer writes all. This gives the one disk all of it, as near as it can be.
+        (f"{disk}/bdi/min_ratio", "99"),
+        (f"{VM}/dirty_bytes", str(dirty("fs_dirty_bytes"))),
+        (f"{VM}/dirty_background_bytes", str(dirty("fs_dirty_background_bytes"))),
+        (f"{VM}/dirty_expire_centisecs", value("fs_dirty_expire_cs")),
+        (f"{VM}/dirty_writeback_centisecs", value("fs_syncer_cs")),
+        *((file, value.format(kept_kib=kept_kib)) for file, value in about.settings),
+    ]
+
+
+def disk_name(run: Run) -> str:
+    """Kernel's name of what a run's cells use: the disk, or the software array."""
+    array = volumes.software(run.array)
+    return array.disk if array else catalogue.controller(run.controller).disk
+
+
+def device(run: Run) -> str:
+    """Device file of the same."""
+    array = volumes.software(run.array)
+    return array.volume.device if array else f"/dev/{catalogue.controller(run.controller).disk}"
+
+
+def set_lines(settings: list[tuple[str, str]]) -> list[str]:
+    """The job's lines that write files of the running kernel."""
+    return [f"set {path} {value}" for path, value in settings]
+
+
+def exec_lines(run: Run, array: volumes.Software, commands: tuple[str, ...]) -> list[str]:
+    """The job's lines for commands of a software array."""
+    return [f"exec {line}" for line in array.commands(commands, config.assumption(run.paper, "array_stripe_kib"))]
+
+
+def array_lines(run: Run, array: volumes.Software, cell: Cell) -> list[str]:
+    """The job's lines from the disks of a software array to the array. On empty disks it is made: where cells use the
+    device itself, and where a file system is made."""
+    kind = array.volume
+    lines = [f"exec name-disks {array.count}"]
+    if kind.extra_modules:
+        lines.append(f"exec load-modules {' '.join(kind.extra_modules)}")
+    # Before the array is started: it takes over its members' limits.
+    for number in range(array.count):
+        folder = f"{volumes.LINKS}/disk{number}.sys"
+        lines += set_lines(queue_settings(run, cell, folder))
+        if cell.raw:
+            # As with file systems: an array that notes its state flushes.
+            lines.append(f"set {folder}/queue/write_cache write through")
+    lines += [*exec_lines(run, array, kind.make if cell.raw else kind.assemble), f"wait_disk {array.disk}"]
+    if not cell.raw:
+        queue = f"/sys/block/{array.disk}/queue"
+        settings = [
+            (f"{queue}/write_cache", "write through"),
+            (f"{queue}/max_sectors_kb", str(config.assumption(run.paper, "fs_request_kib"))),
+            # Linux would read ahead two stripes.
+            (f"{queue}/read_ahead_kb", str(config.assumption(run.paper, "fs_read_ahead"))),
+        ]
+        lines += set_lines(settings)
+    return lines + set_lines(list(kind.settings))
+
+
+def disk_lines(run: Run, cell: Cell) -> list[str]:
+    """The job's lines that set up what a run's cells use."""
+    array = volumes.software(run.array)
+    folder = f"/sys/block/{disk_name(run)}"
+    lines = array_lines(run, array, cell) if array else set_lines(queue_settings(run, cell, folder))
+    return lines if cell.raw else lines + set_lines(file_system_settings(run, cell, folder))
 
 
 def workload_command(run: Run, cell: Cell) -> str:
@@ -97,9 +165,8 @@ def workload_command(run: Run, cell: Cell) -> str:
             least = config.assumption(run.paper, "fs_confined_least_mib") << 20
             command = ["confined", str(max(least, int(memory * Decimal(cell.scale)) & ~4095)), *command]
         return " ".join(command)
-    disk = catalogue.controller(run.controller).disk
     return (
-        f"{PROGRAMS[cell.workload]} --device /dev/{disk} --op {cell.parameters['op']}"
+        f"{PROGRAMS[cell.workload]} --device {device(run)} --op {cell.parameters['op']}"
         f" --pattern {cell.parameters['pattern']} --seed {cell.seed}"
         f" --bytes {config.assumption(run.paper, 'transfer_bytes')}"
         f" --request-bytes {config.assumption(run.paper, 'request_bytes')}"
@@ -116,30 +183,34 @@ def mount_line(file_system: str, device: str) -> str:
     return f"exec mount -t {about.mount_type} -o {about.mount_options} {device} {MOUNT_POINT}"
 
 
-def check_lines(file_system: str, device: str) -> list[str]:
-    """The job's lines that check a file system, behind a marker of their own."""
-    check = filesystems.file_system(file_system).check.format(device=device)
-    return [f"cell {CHECK_LABEL} 1", f"exec {check}", "end"]
+def check_lines(run: Run, cell: Cell) -> list[str]:
+    """The job's lines that check the file system, and the software array below it, behind a marker of their own."""
+    array = volumes.software(run.array)
+    checks = []
+    if not cell.raw:
+        checks.append(f"exec {filesystems.file_system(cell.file_system).check.format(device=device(run))}")
+    if array:
+        checks += exec_lines(run, array, array.volume.check)
+    return [f"cell {CHECK_LABEL} 1", *checks, "end"]
 
 
-def on_file_system(file_system: str, device: str, command: str) -> list[str]:
+def on_file_system(run: Run, cell: Cell, command: str) -> list[str]:
     """The job's lines behind a marker that run a command on a file system, end what the marker began, and check."""
-    mount = mount_line(file_system, device)
-    return [mount, f"exec {command}", f"exec umount {MOUNT_POINT}", "end", *check_lines(file_system, device)]
+    mount = mount_line(cell.file_system, device(run))
+    return [mount, f"exec {command}", f"exec umount {MOUNT_POINT}", "end", *check_lines(run, cell)]
 
 
-def fill_script(cell: Cell) -> tuple[str, ...]:
+def fill_script(run: Run, cell: Cell) -> tuple[str, ...]:
     """The job's lines that put on a file system what a workload wants there, and check it.
 
     Not measured, so the kernel may keep more dirty data than in cells: what is rewritten reaches the disk less often.
     """
-    device = f"/dev/{catalogue.controller(cell.controller).disk}"
     command = preparation(cell.workload)["command"].format(dir=MOUNT_POINT, scale=cell.scale)
     return (
         f"set {VM}/dirty_bytes {FILL_DIRTY_BYTES}",
         f"set {VM}/dirty_background_bytes {FILL_DIRTY_BYTES // 2}",
         f"cell {IMAGE_LABEL} 1",
-        *on_file_system(cell.file_system, device, command),
+        *on_file_system(run, cell, command),
     )
 
 
@@ -148,25 +219,39 @@ def cell_lines(run: Run, cell: Cell) -> list[str]:
     command = workload_command(run, cell)
     if cell.raw:
         return [f"exec {command}", "end"]
-    return on_file_system(cell.file_system, f"/dev/{catalogue.controller(run.controller).disk}", command)
+    return on_file_system(run, cell, command)
 
 
 def job_text(run: Run, until: Cell | None = None) -> str:
     """The job of a run; with `until`, only up to the end of that cell (what decides its result)."""
     limits = catalogue.controller(run.controller)
+    array = volumes.software(run.array)
     needed = [
         name for cell in run.cells[:1] if not cell.raw for name in filesystems.file_system(cell.file_system).modules
     ]
-    lines = ["spindle-job 1", f"modules {' '.join([*limits.modules, *needed])}", f"wait_disk {limits.disk}"]
-    lines += [f"workload {name}" for name in run.workloads]
-    lines += [f"set {path} {value}" for path, value in disk_settings(run, run.cells[0])]
+    needed = [*limits.modules, *(array.volume.modules if array else ()), *needed]
+    lines = ["spindle-job 1", f"modules {' '.join(needed)}"]
+    # These are the names of all disks, in whatever order they were found.
+    letters = string.ascii_lowercase[: array.count] if array else limits.disk[-1]
+    lines += [f"wait_disk {limits.disk[:-1]}{letter}" for letter in letters]
+    lines += [f"workload {name}" for name in (*tools(run), *run.workloads)]
+    lines += disk_lines(run, run.cells[0])
     lines += run.script
     for cell in () if run.script else run.cells:
         lines += [f"cell {cell.id} {cell.seed}", *cell_lines(run, cell)]
         if cell == until:
             return "\n".join(lines) + "\n"
+    if array:
+        if not run.script and run.cells[0].raw:
+            lines += check_lines(run, run.cells[0])
+        lines += exec_lines(run, array, array.volume.stop)
     # The guest flushes the disk's cache as it stops; without a marker that would stand in the last cell's trace.
     return "\n".join([*lines, f"cell {SHUTDOWN_LABEL} 1", "end", "poweroff"]) + "\n"
+
+
+def tools(run: Run) -> tuple[str, ...]:
+    """The volume managers' image, where a run needs it."""
+    return (volumes.TOOLS,) if volumes.software(run.array) else ()
 
 
 def job_disk(text: str) -> bytes:
@@ -180,20 +265,67 @@ def job_disk(text: str) -> bytes:
     return bytes(512 * CONTROL_SECTORS) + data.ljust(JOB_TEXT_BYTES - 1, b"\n") + b"\0"
 
 
+def disk_units(array_name: str) -> list[str]:
+    """Names of the disks that the guest sees, in the topology and in the trace."""
+    array = volumes.software(array_name)
+    return [f"disk{number}" for number in range(array.count if array else 1)]
+
+
+def disk_files(run: Run) -> list[str]:
+    """Files that hold their data."""
+    return [f"{unit}.img" for unit in disk_units(run.array)] if volumes.software(run.array) else ["disk.img"]
+
+
 def topology_text(run: Run, catalogue_path: str) -> str:
-    """The topology file: the disk under test on its bus, and null units for root, job disk and workloads."""
+    """The topology file: the disks under test on their buses, and null units for root, job disk, tools, workloads."""
+    null_units = "".join(
+        f'\n[[unit]]\nname = "{name}"\nnull_latency_ns = {SYSTEM_LATENCY_NS}\n'
+        for name in ("system", "job", *tools(run), *(f"workload-{name}" for name in run.workloads))
+    )
+    array = volumes.hardware(run.array)
+    disks = hardware_text(run, array) if array else disks_text(run)
+    return f'schema = "spindle-topology/1"\ncatalogue = "{catalogue_path}"\n{disks}{null_units}'
+
+
+def bus_text(number: int, entry: str) -> str:
+    """A bus of the topology."""
+    return f'\n[[bus]]\nname = "bus{number}"\nentry = "{entry}"\n'
+
+
+def disks_text(run: Run) -> str:
+    """Disks that the guest sees. Several share the host's bus, and on most controllers they share theirs."""
     limits = catalogue.controller(run.controller)
     cache = "true" if config.assumption(run.paper, "write_cache") else "false"
     queue = config.assumption(run.paper, "disk_scheduler_on" if run.cells[0].disk_scheduler else "disk_scheduler_off")
-    null_units = "".join(
-        f'\n[[unit]]\nname = "{name}"\nnull_latency_ns = {SYSTEM_LATENCY_NS}\n'
-        for name in ("system", "job", *(f"workload-{name}" for name in run.workloads))
-    )
-    return (
-        f'schema = "spindle-topology/1"\ncatalogue = "{catalogue_path}"\n'
-        f'\n[[bus]]\nname = "bus0"\nentry = "{limits.bus}"\n'
-        f'\n[[unit]]\nname = "disk0"\ndrive = "{run.drive}"\nbus = "bus0"\nmax_tags = {limits.max_tags}\n'
-        f'queue = "{queue}"\nwrite_cache = {cache}\n{null_units}'
+    several = run.array != volumes.NONE
+    shared = f"\n[host_bus]\nrate_mb_s = {config.assumption(run.paper, 'host_bus_mb_s')}\n" if several else ""
+    units = disk_units(run.array)
+    buses = [limits.bus_of(number) for number in range(len(units))]
+    drives = [
+        f'\n[[unit]]\nname = "{unit}"\ndrive = "{run.drive}"\nbus = "bus{bus}"\nmax_tags = {limits.max_tags}\n'
+        f'queue = "{queue}"\nwrite_cache = {cache}\n'
+        for unit, bus in zip(units, buses, strict=True)
+    ]
+    return "".join([shared, *(bus_text(bus, limits.bus) for bus in sorted(set(buses))), *drives])
+
+
+def hardware_text(run: Run, array: volumes.Hardware) -> str:
+    """A hardware array, which the guest sees as one disk, and the drives behind it."""
+    tags = catalogue.drive_max_tags(run.drive)
+    names = [f"m{number}" for number in range(array.members + array.spares)]
+    drives = [
+        f'\n[[unit]]\nname = "{name}"\ndrive = "{run.drive}"\nbus = "bus{number % array.buses}"\nmax_tags = {tags}\n'
+        "member = true\n"
+        for number, name in enumerate(names)
+    ]
+    members, spares = (json.dumps(part) for part in (names[: array.members], names[array.members :]))
+    return "".join(
+        [
+            *(bus_text(bus, array.bus) for bus in range(array.buses)),
+            *drives,
+            f'\n[[array]]\nname = "disk0"\ncontroller = "{array.name}"\nmembers = {members}\nspares = {spares}\n',
+            f"max_tags = {array.max_tags}\n",
+        ]
     )
 
 
@@ -239,10 +371,21 @@ def qemu_command(run: Run, build: str, work: str, kernel_append: str) -> list[st
     command += virtio("root")
     command += blockdev("job", f"{work}/job.img", "job", "control=on", f"time-limit-s={time_limit_s(run)}")
     command += virtio("job")
+    for name in tools(run):
+        command += blockdev(name, f"{build}/volumes/{name}.erofs", name, "read-only=on") + virtio(name)
     for name in run.workloads:
         unit = f"workload-{name}"
         command += blockdev(unit, f"{build}/workloads/{name}.erofs", unit, "read-only=on") + virtio(unit, name)
-    command += blockdev("disk", f"{work}/disk.img", "disk0", f"write-cache={cache}")
+    if volumes.software(run.array):
+        units = disk_units(run.array)
+        for unit, file in zip(units, disk_files(run), strict=True):
+            command += blockdev(unit, f"{work}/{file}", unit, f"write-cache={cache}")
+        for argument in limits.devices(units):
+            command += ["-device", argument]
+        return command
+    # A hardware array has a cache of its own, which its catalogue entry describes.
+    options = [] if volumes.hardware(run.array) else [f"write-cache={cache}"]
+    command += blockdev("disk", f"{work}/disk.img", "disk0", *options)
     if limits.device:
         command += ["-device", limits.device]
     command += ["-device", limits.disk_device.format(node="disk")]

@@ -24,7 +24,7 @@ from pathlib import Path
 
 import zstandard
 
-from lab.cell import agent, cells, config, identity, job, lock, paths, trace
+from lab.cell import agent, cells, config, identity, job, lock, members, paths, trace, volumes
 from lab.cell.errors import ConfigError, EnvironmentMissing, SpindleError
 
 PR_SET_PDEATHSIG = 1
@@ -90,11 +90,25 @@ def drive_bytes(build: Path, drive: str) -> int:
     return json.loads(done.stdout)["sectors"] * trace.SECTOR_BYTES
 
 
+def disk_bytes(run: cells.Run, build: Path) -> int:
+    """Size of a disk that the guest sees."""
+    array = volumes.hardware(run.array)
+    if array is None:
+        return drive_bytes(build, run.drive)
+    command = [str(build / "disk/release/spindle-disk"), "array", array.name, "--drive", run.drive, "--json"]
+    command += ["--catalogue", str(paths.ROOT / "lab/disk/catalogue")]
+    done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
+    if done.returncode != 0:
+        raise ConfigError(f"array {array.name!r}: {done.stderr.strip() or 'spindle-disk array failed'}")
+    return json.loads(done.stdout)["sectors"] * trace.SECTOR_BYTES
+
+
 def require_built(run: cells.Run, build: Path) -> None:
     """Refuse to start without the built things."""
     guest = [f"guest/{name}" for name in ("vmlinux", "initramfs.cpio", "root.erofs", "firmware")]
     programs = [f"workloads/{name}.erofs" for name in run.workloads]
-    for name in ("qemu/qemu-system-x86_64", "disk/release/spindle-disk", *guest, *programs):
+    tools = [f"volumes/{name}.erofs" for name in job.tools(run)]
+    for name in ("qemu/qemu-system-x86_64", "disk/release/spindle-disk", *guest, *tools, *programs):
         if not (build / name).exists():
             raise EnvironmentMissing(f"{build / name}: missing; run `make report`, which builds it")
 
@@ -117,19 +131,39 @@ def space_needed(run: cells.Run) -> int:
 
 
 def prepare(run: cells.Run, build: Path, work: Path) -> None:
-    """Data disk, job disk and topology of a run. The data disk is empty, or a copy of its file system's image."""
+    """Data disks, job disk and topology of a run. Data disks are empty, or copies of their file system's image."""
     start = identity.start_of(run)
+    files = [work / name for name in job.disk_files(run)]
     if start is None:
-        with open(work / "disk.img", "wb") as disk:
-            disk.truncate(drive_bytes(build, run.drive))
+        size = disk_bytes(run, build)
+        for file in files:
+            with open(file, "wb") as disk:
+                disk.truncate(size)
+        make_on_host(run, files)
     else:
-        image = identity.image_path(build, start)
-        if not image.is_file():
-            raise EnvironmentMissing(f"{image}: missing; run `make report`, which makes it")
-        copy_sparse(image, work / "disk.img")
+        for image, file in zip(identity.image_paths(build, start), files, strict=True):
+            if not image.is_file():
+                raise EnvironmentMissing(f"{image}: missing; run `make report`, which makes it")
+            copy_sparse(image, file)
     (work / "job.img").write_bytes(job.job_disk(job.job_text(run)))
     catalogue = str(paths.ROOT / "lab" / "disk" / "catalogue")
     (work / "topology.toml").write_text(job.topology_text(run, catalogue), encoding="utf-8")
+
+
+def make_on_host(run: cells.Run, files: list[Path]) -> None:
+    """What a software array wants on its empty disks before the guest sees them."""
+    array = volumes.software(run.array)
+    if array is None:
+        return
+    stripe_kib = config.assumption(run.paper, "array_stripe_kib")
+    for line in array.commands(array.volume.host_make, stripe_kib, shlex.join(str(file) for file in files)):
+        program, *words = shlex.split(line)
+        command = [sys.executable if program == "python" else program, *words]
+        done = subprocess.run(
+            command, cwd=paths.ROOT, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False
+        )
+        if done.returncode != 0:
+            raise ConfigError(f"array {run.array!r}: `{program} {words[0]} ...` failed: {done.stderr.strip()}")
 
 
 def copy_sparse(source: Path, target: Path) -> None:
@@ -267,8 +301,19 @@ def run_problem(status: int, killed_because: str | None, console: str, stderr: s
 
 def metrics_of(cell: cells.Cell, said: agent.CellReport, lines: str) -> dict:
     """Metrics of a cell that ran. Raises ValueError with the reason if its numbers cannot be trusted."""
-    if not cell.raw:
-        return file_system_metrics(said, lines)
+    requests = trace.parse(lines)
+    if cell.array == volumes.NONE:
+        summary, devices = trace.summarize(requests), {}
+    else:
+        summary = members.summarize(requests, job.disk_units(cell.array))
+        devices = {"devices": members.each(requests)}
+    if summary is None:
+        raise ValueError("the disk saw no request")
+    return {**(raw_metrics if cell.raw else file_system_metrics)(cell, said, summary), **devices}
+
+
+def raw_metrics(cell: cells.Cell, said: agent.CellReport, summary: trace.Summary) -> dict:
+    """Metrics of a cell of the device itself that ran."""
     needed = ["elapsed_ns", "bytes", "requests"]
     if cell.workload != "fio":  # One process: its requests can be counted at the disk only.
         needed += ["children", "concurrent_max"]
@@ -276,17 +321,19 @@ def metrics_of(cell: cells.Cell, said: agent.CellReport, lines: str) -> dict:
     if missing:
         raise ValueError(f"the workload did not report {', '.join(missing)}")
     values = said.metrics
-    summary = trace.summarize(trace.parse(lines))
-    if summary is None:
-        raise ValueError("the disk saw no request")
-    moved = summary.read_bytes if cell.parameters["op"] == "read" else summary.write_bytes
-    if moved != values["bytes"]:
+    read = cell.parameters["op"] == "read"
+    moved = summary.read_bytes if read else summary.write_bytes
+    array = volumes.software(cell.array)
+    # Redundancy is written, too: the array's own and its superblocks.
+    redundant = array is not None and array.volume.copies != 1 and not read
+    if moved < values["bytes"] if redundant else moved != values["bytes"]:
         raise ValueError(f"the workload moved {values['bytes']} bytes, but the disk saw {moved}")
     if values.get("concurrent_max", cell.depth) < cell.depth:
         raise ValueError(
             f"the workload had {values['concurrent_max']} requests at once, the disk can take {cell.depth}"
         )
-    if summary.queue_depth_max != cell.depth:
+    # The disks of an array share what is outstanding.
+    if summary.queue_depth_max > cell.depth or (array is None and summary.queue_depth_max < cell.depth):
         relation = "never more than" if summary.queue_depth_max < cell.depth else "as many as"
         raise ValueError(
             f"tags {cell.tags}: the disk saw {relation} {summary.queue_depth_max} commands at once, "
@@ -305,13 +352,10 @@ def metrics_of(cell: cells.Cell, said: agent.CellReport, lines: str) -> dict:
     }
 
 
-def file_system_metrics(said: agent.CellReport, lines: str) -> dict:
+def file_system_metrics(cell: cells.Cell, said: agent.CellReport, summary: trace.Summary) -> dict:
     """Metrics of a cell on a file system that ran."""
     if said.metrics.get("elapsed_ns", 0) <= 0:
         raise ValueError("the workload did not report elapsed_ns")
-    summary = trace.summarize(trace.parse(lines))
-    if summary is None:
-        raise ValueError("the disk saw no request")
     return {
         "elapsed_ns": said.metrics["elapsed_ns"],
         "phases": said.phases,
@@ -321,8 +365,8 @@ def file_system_metrics(said: agent.CellReport, lines: str) -> dict:
 
 
 def check_problem(report: agent.Report) -> str | None:
-    """Why the file system's check after a cell failed; None if it was clean. A benchmark on a damaged file system is
-    no result."""
+    """Why the check of the file system, or of the array, after a cell failed; None if it was clean. A benchmark on a
+    damaged file system is no result."""
     said = report.cells.get(job.CHECK_LABEL)
     if said is None or not said.ended:
         return (said.problem if said else None) or "the file system was not checked after the workload"
@@ -348,7 +392,9 @@ def judge(
             reason = said.problem or f"the workload exited with status {said.exit_status}: {words}"
             verdicts[cell.id] = (None, reason)
             continue
-        if not cell.raw and (damage := check_problem(report)):
+        # An array without a file system is checked once, behind all cells: a run that ended before it has a reason.
+        checked = not cell.raw or (volumes.software(cell.array) is not None and job.CHECK_LABEL in report.cells)
+        if checked and (damage := check_problem(report)):
             verdicts[cell.id] = (None, damage)
             continue
         try:
@@ -374,6 +420,7 @@ def result_of(run: cells.Run, cell: cells.Cell, guest: dict, metrics: dict | Non
             "guest": "linux",
             "controller": cell.controller,
             "drive": cell.drive,
+            **({} if cell.array == volumes.NONE else {"array": cell.array}),
             "tags": cell.tags,
             "host_scheduler": cell.host_scheduler,
             "disk_scheduler": cell.disk_scheduler,
@@ -397,7 +444,7 @@ def result_of(run: cells.Run, cell: cells.Cell, guest: dict, metrics: dict | Non
 
 def boot(run: cells.Run, build: Path, work: Path, say, stall_s: float = STALL_S) -> Boot:
     """Boot a guest with the things built in `build` and let it do its job, in the empty folder `work`. Writes nowhere
-    else; the data disk is left as disk.img."""
+    else; data disks are left as disk.img, or disk0.img, disk1.img, ...."""
     require_built(run, build)
     require_space(work, space_needed(run))
     prepare(run, build, work)

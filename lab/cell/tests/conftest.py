@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.cell import catalogue, cells, identity, paths
+from lab.cell import catalogue, cells, identity, paths, volumes
 
 HERE = Path(__file__).parent
 
@@ -17,6 +17,17 @@ CONTROLLERS = {
     "ide-ahci": ("ata-100", 32, "ich9-ahci,id=ahci", "ide-hd,drive={node},bus=ahci.0", "ahci"),
     "scsi-virtio": ("ultra2-scsi", 128, "virtio-scsi-pci,id=scsi", "scsi-hd,drive={node}", "virtio_scsi"),
     "scsi-megasas": ("ultra2-scsi", 128, "megasas,id=scsi", "scsi-hd,drive={node}", "megaraid_sas"),
+}
+SEVERAL = {
+    "ide-piix": 'most = 4\neach = 4\nchannels = 2\ndevice = ""\n'
+    'disk_device = "ide-hd,bus=ide.{channel},unit={place},drive={node},serial={node}"\n',
+    "ide-ahci": 'most = 15\neach = 6\nchannels = 6\ndevice = "ich9-ahci,id=ahci{controller}"\n'
+    'disk_device = "ide-hd,bus=ahci{controller}.{index},drive={node},serial={node}"\n',
+    **dict.fromkeys(
+        ("scsi-virtio", "scsi-megasas"),
+        'most = 15\neach = 15\nchannels = 1\ndevice = "scsi,id=scsi{controller}"\n'
+        'disk_device = "scsi-hd,scsi-id={index},drive={node},serial={node}"\n',
+    ),
 }
 
 
@@ -29,6 +40,7 @@ def forget() -> None:
         cells.cells,
         cells.runs,
         identity.file_sha256,
+        volumes.hardware,
     ):
         cached.cache_clear()
 
@@ -48,12 +60,15 @@ def lab(tmp_path, monkeypatch):
             f'[bus]\nvalue = "{bus}"\n[bus_kind]\nvalue = "{name.split("-")[0].replace("ide", "ata")}"\n'
             f'[max_tags]\nvalue = {tags}\n[qemu]\ndevice = "{device}"\ndisk_device = "{disk}"\n'
             f'[guest]\nmodules = ["{module}", "sd_mod"]\ndisk = "sda"\n'
+            f"[several_disks]\n{SEVERAL[name]}"
         )
     build = tmp_path / "build"
     (build / "qemu").mkdir(parents=True)
     (build / "guest" / "firmware").mkdir(parents=True)
     (build / "disk" / "release").mkdir(parents=True)
     (build / "workloads").mkdir()
+    (build / "volumes").mkdir()
+    (build / "volumes" / "tools.erofs").touch()
     for name in cells.WORKLOADS:
         (build / "workloads" / f"{name}.erofs").touch()
     for name in ("vmlinux", "initramfs.cpio", "root.erofs"):

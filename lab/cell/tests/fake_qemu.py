@@ -21,6 +21,9 @@ def main() -> int:
     mode_file, *arguments = sys.argv[1:]
     mode = Path(mode_file).read_text().strip() if Path(mode_file).exists() else ""
     text = " ".join(arguments)
+    if mode == "no-start":
+        print("qemu-system-x86_64: -device scsi-hd: there is no such bus", file=sys.stderr)
+        return 1
     work = Path(re.search(r"file:(\S+)/console.log", text)[1])
     job = (work / "job.img").read_bytes()[4096:].rstrip(b"\0").decode().splitlines()
     # Closed by the end of the process, however it ends: that is what the tests are about.

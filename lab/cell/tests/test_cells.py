@@ -8,8 +8,8 @@ import pytest
 from lab.cell import catalogue, cells, config, identity, paths
 from lab.cell.errors import ConfigError
 
-COLUMNS = "tables,controller,drive,tags,scheduler,file_system,workload,parameters,scale"
-ROW = "table5,ide-ahci,deskstar-75gxp,32,both,raw,rawio,op=read pattern=random,1"
+COLUMNS = "tables,controller,drive,array,tags,scheduler,file_system,workload,parameters,scale"
+ROW = "table5,ide-ahci,deskstar-75gxp,none,32,both,raw,rawio,op=read pattern=random,1"
 
 PLAN = {"schema": "spindle-plan/1", "profile": "quick", "repetitions": 3, "runs": "all"}
 
@@ -82,7 +82,16 @@ def test_cells_table_6_is_complete(lab):
         (",32,", ",thirty,", r":2: 'tags' is wrong: 'thirty' does not match"),
         ("both", "bth", r"'scheduler' cannot be 'bth'; did you mean 'both'\?"),
         ("deskstar-75gxp", "ultrastar-36zx", r"drive 'ultrastar-36zx' speaks scsi, controller 'ide-ahci' ata"),
-        (",1", "", r":2: 9 columns are expected"),
+        (",none,", ",md-rade5-4,", r":2: array 'md-rade5-4' is neither in .*did you mean 'md-raid5-4'\?"),
+        (",none,", ",md-raid0,", r":2: array 'md-raid0' lacks the number of its disks; write md-raid0-4 for four"),
+        (",none,", ",md-raid5-2,", r":2: array 'md-raid5-2' has 2 disks, md-raid5 takes 3 to 15"),
+        ("ide-ahci,deskstar-75gxp,none,32", "ide-piix,deskstar-75gxp,md-raid0-5,none", r"'ide-piix' can attach 4;"),
+        (
+            "none,32,both,raw,rawio",
+            "md-raid0-4,32,both,raw,fio",
+            r"workload 'fio' is for one disk, not for array 'md-r",
+        ),
+        (",1", "", r":2: 10 columns are expected"),
     ],
 )
 def test_cells_bad_row(sheet, old, new, message):

@@ -12,6 +12,7 @@ ROW = {
     "tables": "table6",
     "controller": "scsi-virtio",
     "drive": "ultrastar-36zx",
+    "array": "none",
     "tags": "64",
     "scheduler": "both",
     "file_system": "ext2",
@@ -90,9 +91,9 @@ def test_filesystems_plan_patterns(lab):
 
 def outcome(lab, cell, mode=""):
     (lab / "mode").write_text(mode)
-    image = identity.image_path(lab, identity.image_of(cell))
-    image.parent.mkdir(exist_ok=True)
-    image.write_bytes(bytes(4096))
+    for image in identity.image_paths(lab, identity.image_of(cell)):
+        image.parent.mkdir(exist_ok=True)
+        image.write_bytes(bytes(4096))
     work = lab / "work"
     work.mkdir()
     return run.execute(make_run(cell), lab, work, lambda line: None).results[cell.id]
@@ -126,7 +127,7 @@ def test_filesystems_missing_image(lab):
 
 
 def test_filesystems_image_is_made_whole(lab):
-    path = images.make(identity.Image("ext2", "ultrastar-36zx"), lab)
+    (path,) = images.make(identity.Image("ext2", "ultrastar-36zx"), lab)
     assert path.stat().st_size == 1000000 * 512
     assert [other.name for other in path.parent.iterdir()] == [path.name]
 
@@ -136,7 +137,7 @@ def test_filesystems_filled_image_is_shared(lab):
     starts = {identity.image_of(make_cell(file_system=name, workload="netnews")) for name in ("ffs", "softupdates")}
     assert starts == {identity.Image("softupdates", "ultrastar-36zx", "netnews", "1")}
     (image,) = starts
-    assert identity.image_path(lab, image) != identity.image_path(lab, image.empty)
+    assert identity.image_paths(lab, image) != identity.image_paths(lab, image.empty)
     text = job.job_text(identity.image_run(image, "BYTES"))
     assert "--spool only" in text and "exec umount /mnt" in text and "cell check 1" in text
     assert "--spool ready" in job.job_text(make_run(make_cell(file_system="ffs", workload="netnews")))

@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: MIT
+"""Arrays: their descriptions, jobs, devices, topologies, images and sums."""
+
+import tomllib
+from dataclasses import replace
+
+import pytest
+
+from lab.cell import attempt, catalogue, cells, identity, images, job, members, run, trace, volumes
+from lab.cell.errors import ConfigError, EnvironmentMissing
+
+IDE, SCSI = "ide-ahci.deskstar-75gxp.md-raid0-8.t32.both", "scsi-virtio.ultrastar-36zx.md-raid0-4.t64.both"
+HARDWARE = """
+[level]
+value = "raid5"
+[members]
+value = 3
+[spares]
+value = 1
+[member_bus]
+value = "ata-100"
+[member_buses]
+value = 2
+[max_tags]
+value = 64
+"""
+
+
+def postmark(array, file_system="ffs"):
+    row = next(row for row in cells.sheet("white2001") if row["array"] != "none" and row["workload"] == "postmark")
+    return cells._cell("white2001", row | {"array": array, "file_system": file_system}, 1)
+
+
+def run_of(cell):
+    return cells.Run(cell.run, cell.paper, cell.controller, cell.drive, cell.tags, (cell,))
+
+
+@pytest.mark.parametrize("name", volumes.kinds())
+def test_volumes_every_kind_is_described(name):
+    kind = volumes.volume(name)
+    assert 1 <= kind.least <= kind.most <= 15
+    array = volumes.Software(kind, kind.most)
+    for lines in (kind.host_make, kind.make, kind.assemble, kind.check, kind.stop):
+        assert not any("{" in line for line in array.commands(lines, 64, "a b"))
+    assert kind.make and kind.assemble and kind.check and kind.stop
+
+
+def test_volumes_ids(lab):
+    cell = postmark("md-raid0-4")
+    assert cell.id == "ide-ahci.deskstar-75gxp.md-raid0-4.t32.both.ffs.postmark.s01"
+    assert identity.image_of(cell).name == "deskstar-75gxp.md-raid0-4.ffs"
+    assert cells.runs("full")[IDE].array == "md-raid0-8"
+    assert [row["array"] for row in cells.sheet("white2001") if "table5" in row["tables"]] == ["none"] * 192
+
+
+def test_volumes_raw_job_makes_the_array(lab):
+    text = job.job_text(cells.run("full", SCSI)).splitlines()
+    assert text[1:6] == ["modules virtio_scsi sd_mod md-mod raid0", *(f"wait_disk sd{letter}" for letter in "abcd")]
+    assert text.index("workload tools") < text.index("exec name-disks 4")
+    queues = [line for line in text if line.startswith("set") and line.endswith("queue_depth 64")]
+    assert queues == [f"set /run/disk/disk{number}.sys/device/queue_depth 64" for number in range(4)]
+    making = next(line for line in text if "mdadm --create" in line)
+    assert "--chunk=64" in making and making.endswith(" ".join(f"/run/disk/disk{number}" for number in range(4)))
+    assert text[text.index(making) + 1] == "wait_disk md0"
+    assert all("--device /dev/md0 " in line for line in text if line.startswith("exec rawio"))
+    assert text[-7:] == [
+        *("cell check 1", "exec md-check /dev/md0 0", "end", "exec mdadm --stop /dev/md0"),
+        *("cell shutdown 1", "end", "poweroff"),
+    ]
+
+
+def test_volumes_file_system_job_assembles(lab):
+    one = run_of(postmark("md-raid5-4"))
+    text = job.job_text(one)
+    assert "mdadm --assemble" in text and "mdadm --create" not in text
+    assert "exec mount -t ufs -o rw,strictatime,ufstype=44bsd,metadata=ffs /dev/md0 /mnt" in text
+    assert "exec ufs-check /dev/md0\nexec md-check /dev/md0 64\nend\nexec mdadm --stop /dev/md0" in text
+    # What Linux knows of the array counts, not what it knows of its disks.
+    assert "set /sys/block/md0/bdi/min_ratio 99" in text and text.count("min_ratio") == 1
+    made = job.job_text(identity.image_run(identity.image_of(one.cells[0]), "BYTES"))
+    assert "mdadm --create" in made and "exec ufs-newfs /dev/md0" in made and "exec mdadm --stop /dev/md0" in made
+
+
+def test_volumes_ide_disks_have_a_bus_each(lab):
+    one = cells.run("full", IDE)
+    topology = tomllib.loads(job.topology_text(one, "/c"))
+    assert topology["host_bus"]["rate_mb_s"] == 98
+    assert [bus["name"] for bus in topology["bus"]] == [f"bus{number}" for number in range(8)]
+    assert [(unit["name"], unit["bus"]) for unit in topology["unit"][:8]] == [
+        (f"disk{number}", f"bus{number}") for number in range(8)
+    ]
+    command = " ".join(job.qemu_command(one, "BUILD", "WORK", ""))
+    assert "ide-hd,bus=ahci0.5,drive=disk5,serial=disk5 -device ich9-ahci,id=ahci1 -device" in command
+    assert command.endswith("ide-hd,bus=ahci1.1,drive=disk7,serial=disk7")
+    assert "filename=BUILD/volumes/tools.erofs" in command and "serial=tools" in command
+    assert "filename=WORK/disk7.img,topology=WORK/topology.toml,unit=disk7,write-cache=on" in command
+
+
+def test_volumes_scsi_disks_share_a_bus(lab):
+    topology = tomllib.loads(job.topology_text(cells.run("full", SCSI), "/c"))
+    assert len(topology["bus"]) == 1
+    assert [unit["bus"] for unit in topology["unit"][:4]] == ["bus0"] * 4
+
+
+def test_volumes_piix_channels(lab):
+    piix = catalogue.controller("ide-piix")
+    assert [piix.bus_of(number) for number in range(4)] == [0, 1, 0, 1]
+    assert [argument.split(",")[1:3] for argument in piix.devices(["a", "b", "c", "d"])] == [
+        ["bus=ide.0", "unit=0"],
+        ["bus=ide.1", "unit=0"],
+        ["bus=ide.0", "unit=1"],
+        ["bus=ide.1", "unit=1"],
+    ]
+
+
+def test_volumes_real_controllers_attach_several():
+    for name in catalogue.names("controllers"):
+        one = catalogue.controller(name)
+        arguments = one.devices([f"disk{number}" for number in range(one.most_disks)])
+        assert len(set(arguments)) == len(arguments)
+
+
+def test_volumes_hardware_array_is_one_disk(lab):
+    path = catalogue.entry_path("arrays", "raid5-ide-4")
+    path.parent.mkdir()
+    path.write_text(HARDWARE)
+    drive = catalogue.entry_path("drives", "deskstar-75gxp")
+    drive.write_text(drive.read_text() + "[max_tags]\nvalue = 31\n")
+    one = run_of(replace(postmark("md-raid0-4"), controller="scsi-virtio", array="raid5-ide-4", tags="64"))
+    assert one.id == "scsi-virtio.deskstar-75gxp.raid5-ide-4.t64.both.ffs.postmark.s01"
+    topology = tomllib.loads(job.topology_text(one, "/c"))
+    assert topology["array"] == [
+        {
+            "name": "disk0",
+            "controller": "raid5-ide-4",
+            "members": ["m0", "m1", "m2"],
+            "spares": ["m3"],
+            "max_tags": 64,
+        }
+    ]
+    drives = topology["unit"][:4]
+    assert [(unit["name"], unit["bus"], unit["member"]) for unit in drives] == [
+        *(("m0", "bus0", True), ("m1", "bus1", True), ("m2", "bus0", True), ("m3", "bus1", True))
+    ]
+    assert {unit["drive"] for unit in drives} == {"deskstar-75gxp"} and {unit["max_tags"] for unit in drives} == {31}
+    text = job.job_text(one)
+    assert "wait_disk sda\n" in text and "/dev/sda /mnt" in text and "tools" not in text
+    assert "unit=disk0" in " ".join(job.qemu_command(one, "BUILD", "WORK", ""))
+    assert len(identity.image_paths(lab, identity.image_of(one.cells[0]))) == 1
+
+
+def test_volumes_image_has_a_file_for_each_disk(lab):
+    made = images.make(identity.Image("ffs", "ultrastar-36zx", array="md-raid1-2"), lab)
+    assert [path.name.split(".")[-2:] for path in made] == [["disk0", "img"], ["disk1", "img"]]
+    assert all(path.stat().st_size == 1000000 * 512 for path in made)
+    assert sorted(made[0].parent.iterdir()) == made
+    images.drop_others(identity.Image("ffs", "ultrastar-36zx"), [made[0].with_name("none")])
+    assert all(path.is_file() for path in made), "another array's image is another image"
+
+
+def test_volumes_tools_are_needed(lab):
+    (lab / "volumes" / "tools.erofs").unlink()
+    run.require_built(cells.run("full", "ide-ahci.deskstar-75gxp.t32.both"), lab)
+    with pytest.raises(EnvironmentMissing, match=r"volumes/tools.erofs: missing; run `make report`"):
+        run.require_built(cells.run("full", SCSI), lab)
+
+
+def test_volumes_identity_has_the_description(lab, monkeypatch):
+    one = run_of(postmark("md-raid0-4"))
+    before = identity.of_cell(one, one.cells[0], [])
+    assert len(before["array"]) == 64
+    single = run_of(replace(one.cells[0], array="none"))
+    assert "array" not in identity.of_cell(single, single.cells[0], [])
+    monkeypatch.setattr(volumes, "sources", lambda name: [catalogue.entry_path("drives", "deskstar-75gxp")])
+    after = identity.of_cell(one, one.cells[0], [])
+    assert before["array"] != after["array"] and before["file_system"] != after["file_system"]
+
+
+def request(device, lbn, start_ns, op="R"):
+    return trace.Request(device, op, lbn, 16, 0, start_ns, start_ns, start_ns + 10, start_ns + 10, 1, "miss")
+
+
+def test_members_distances_are_on_each_disk():
+    requests = [request("disk0", 0, 0), request("disk10", 800, 1), request("disk0", 16, 2), request("disk10", 816, 3)]
+    requests += [request("m0", 5000, 4), request("disk2", 0, 5, "W")]
+    whole = members.summarize(requests, ["disk0", "disk2", "disk10"])
+    assert (whole.reads, whole.writes, whole.sequential_share, whole.seek_distance_mean_lbn) == (4, 1, 1.0, 0.0)
+    assert list(members.each(requests)) == ["m0", "disk0", "disk2", "disk10"]
+    assert members.each(requests)["disk0"]["reads"] == 2
+    assert members.summarize(requests, ["disk7"]) is None
+
+
+def test_attempt_says_why_qemu_did_not_start(lab, capsys):
+    (lab / "mode").write_text("no-start")
+    assert attempt.main(["--", "true"]) == 1
+    assert "error: QEMU exited with status 1: " in capsys.readouterr().err
+
+
+def test_attempt_unknown_array(lab, capsys):
+    assert attempt.main(["--array", "md-raid9-4", "--", "true"]) == 1
+    assert "error: --array: array 'md-raid9-4' is neither in" in capsys.readouterr().err
+
+
+def test_volumes_host_command_that_fails(lab, monkeypatch, tmp_path):
+    kind = replace(volumes.volume("md-raid0"), host_make=("python -c 'raise SystemExit(\"no\")' {images}",))
+    monkeypatch.setattr(volumes, "software", lambda array: volumes.Software(kind, 2))
+    with pytest.raises(ConfigError, match=r"array 'md-raid0-4': `python -c ...` failed: no"):
+        run.make_on_host(cells.run("full", SCSI), [tmp_path / "disk0.img"])
