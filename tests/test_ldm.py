@@ -13,13 +13,12 @@ import pytest
 from lab.cell import attempt, job, paths, run, trace
 from lab.cell.errors import EnvironmentMissing
 from lab.volumes.ldm import database, volumes
+from lab.volumes.ldm.layout import DATA_START, SECTOR
 
-DRIVE, DRIVE_SECTORS = "ultrastar-36zx", 0
+DRIVE = "ultrastar-36zx"
 STRIPE = 64 << 10
 STRIPES = 150
 """Stripe units to write: several rows of every array, and no whole number of them."""
-DATA_START = 63 * 512
-"""Byte of a member disk where a volume over the whole disk begins."""
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +58,7 @@ def in_shell(*commands):
 
 def unit_at(file, number):
     """A stripe unit of a member disk."""
-    file.seek(DATA_START + number * STRIPE)
+    file.seek(DATA_START * SECTOR + number * STRIPE)
     return file.read(STRIPE)
 
 
@@ -87,7 +86,7 @@ def test_data_lie_where_they_should(built, tmp_path, array):
     said = left.report.cells
     for label, about in said.items():
         assert about.problem is None, (label, about)
-    judge_state(kind, count, said["state"].said)
+    judge_state(kind, count, run.drive_bytes(built, DRIVE) // SECTOR, said["state"].said)
     found = judge_members(kind, count, [tmp_path / name for name in job.disk_files(one)])
     assert [line.split()[0] for line in said["read"].said] == [hashlib.sha256(found).hexdigest()]
     written = {request.device for request in trace.parse(left.traces[attempt.LABEL]) if request.op == "W"}
@@ -95,9 +94,10 @@ def test_data_lie_where_they_should(built, tmp_path, array):
     assert "error" not in left.console.lower(), left.console
 
 
-def judge_state(kind, count, said):
+def judge_state(kind, count, sectors, said):
     """The kernel's partitions and device-mapper's tables."""
-    share = volumes.plan(volumes.Request(kind), count, database.Geometry.of(DRIVE_SECTORS).data_sectors).partitions[0]
+    geometry = database.Geometry.of(sectors)
+    share = volumes.plan(volumes.Request(kind), count, geometry.data_sectors).partitions[0]
     assert said[:2] == ["/sys/block/sda/sda1/start:63", f"/sys/block/sda/sda1/size:{share.sectors}"]
     name = "ldm_vol_Spindle-Dg0_Volume1: 0 "
     table, status = (line.removeprefix(name) for line in said if line.startswith(name))
