@@ -67,8 +67,11 @@ def test_data_lie_where_they_should(built, tmp_path, array):
     kind, count = array.split("-")[1], int(array.split("-")[2])
     one = attempt.run_of(attempt.parse(["--array", array, "--drive", DRIVE, "--", "true"]))
     device = job.device(one)
-    copy = f"dd bs={STRIPE} count={STRIPES}"
-    script = [f"cell {attempt.LABEL} 1", f"exec {copy} if=/dev/urandom of={device} conv=fsync", "end"]
+    script = [
+        f"cell {attempt.LABEL} 1",
+        f"exec dd bs={STRIPE} count={STRIPES} if=/dev/urandom of={device} conv=fsync",
+        "end",
+    ]
     # Written again, in part and not in order: RAID 5 has to mend parity that is there.
     script += ["cell again 1"]
     for unit in (77, 3, 148):
@@ -76,7 +79,7 @@ def test_data_lie_where_they_should(built, tmp_path, array):
             f"exec dd bs=4096 count=3 seek={unit * STRIPE // 4096 + 15} if=/dev/urandom of={device} conv=notrunc,fsync"
         )
     script += ["end", "cell read 1", in_shell("echo 3 >/proc/sys/vm/drop_caches")]
-    script += [in_shell(f"{copy} if={device} 2>/dev/null|sha256sum"), "end"]
+    script += [in_shell(f"head -c {STRIPES * STRIPE} {device}|sha256sum"), "end"]
     script += ["cell state 1", "exec grep -H . /sys/block/sda/sda1/start /sys/block/sda/sda1/size"]
     script += ["exec dmsetup table", "exec dmsetup status", "end"]
     check = [f"exec {line}" for line in (f"ldm-check {device}", "dmsetup remove_all")]

@@ -47,9 +47,7 @@ class Group:
     @classmethod
     def read(cls, kind: int, _flags: int, at: Cursor) -> "Group":
         """From the fields of a record; version 4 has the GUID in binary form."""
-        found, name = at.number(), at.text()
-        guid = parse_guid(at.text(), at.where) if kind == cls.TYPES[0] else UUID(bytes=at.take(16))
-        return cls(found, name, guid)
+        return cls(*named(kind == cls.TYPES[0], at))
 
 
 @dataclass(frozen=True)
@@ -68,9 +66,7 @@ class Disk:
     @classmethod
     def read(cls, kind: int, _flags: int, at: Cursor) -> "Disk":
         """From the fields of a record; version 4 has the GUID in binary form."""
-        found, name = at.number(), at.text()
-        guid = parse_guid(at.text(), at.where) if kind == cls.TYPES[0] else UUID(bytes=at.take(16))
-        return cls(found, name, guid)
+        return cls(*named(kind == cls.TYPES[0], at))
 
 
 @dataclass(frozen=True)
@@ -225,6 +221,11 @@ class Partition:
         start, offset = at.fixed(8), at.fixed(8)
         sectors, component, disk = at.number(), at.number(), at.number()
         return cls(found, name, start, offset, sectors, component, disk, at.number() if flags & HAS_INDEX else 0)
+
+
+def named(as_text: bool, at: Cursor) -> tuple[int, str, UUID]:
+    """Number, name and GUID, which is a text or binary."""
+    return at.number(), at.text(), parse_guid(at.text(), at.where) if as_text else UUID(bytes=at.take(16))
 
 
 Record = Group | Disk | Volume | Component | Partition
