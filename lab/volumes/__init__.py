@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""Volume managers of the guest: arrays in software."""
