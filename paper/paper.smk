@@ -4,9 +4,9 @@ import subprocess
 from pathlib import Path
 
 PAPER_DIR = f"paper/{PAPER}"
-FIGURES = expand(f"{RESULTS}/figures/{PAPER}/{{figure}}.pdf", figure=["ratios", "tags"])
+FIGURES = expand(f"{RESULTS}/figures/{PAPER}/{{figure}}.pdf", figure=["ratios", "tags", "scaling"])
 PAPER_CODE = sorted(str(path) for folder in ("paper", PAPER_DIR) for path in Path(folder).glob("*.py"))
-NUMBERS_CODE = ["analysis/numbers.py", "analysis/tables.py", "analysis/white2001.py"]
+NUMBERS_CODE = ["analysis/numbers.py", "analysis/tables.py", "analysis/white2001.py", "analysis/chung2000.py"]
 
 
 localrules:
@@ -31,6 +31,7 @@ rule table_tex:
         NUMBERS_CODE,
         PAPER_CODE,
         lambda wildcards: sorted(str(path) for path in Path(PUBLISHED_DIR).glob(f"{wildcards.any_table}.text.csv")),
+        lambda wildcards: published_of("scaling") if wildcards.any_table == "scaling" else [],
         f"{PAPER_DIR}/notes.tex.j2",
         csv=f"{TABLE_DIR}/{{any_table}}.csv",
         template=f"{PAPER_DIR}/{{any_table}}.tex.j2",
