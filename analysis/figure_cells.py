@@ -11,7 +11,7 @@ WRITES_TAGS = ("32", "64")
 """Figure 2: tags of the cells to take, the first of which the profile has most."""
 WRITES_CELL = r"scsi-virtio\.ultrastar-36zx\.t{tags}\.both\.{file_system}\.postmark(-x[0-9.]+)?\.s01"
 RAW_WORKLOADS = ("rawio-", "fio-")
-SETTING = re.compile(r"[^.]+\.[^.]+(\.[^.]+)?\.t(none|\d+)\.(both|disk|host|none)\.(?P<next>[^.]+)")
+SETTING = re.compile(r"[^.]+\.[^.]+(\.(?P<array>[^.]+))?\.t(none|\d+)\.(both|disk|host|none)\.(?P<next>[^.]+)")
 """Controller, drive, perhaps an array, tags, scheduler, and what follows them in an id."""
 SUMMARY_RAW = ".rawio-read-random.s01"
 """I/O summary: how the id ends of the cell that stands for a configuration of the device itself."""
@@ -39,8 +39,9 @@ def writes_cells(ids: list[str]) -> dict[str, str | None]:
 
 
 def summary_cells(ids: list[str]) -> list[str]:
-    """Cells with a line in the I/O summary: all on a file system, and one for each configuration without."""
-    return [cell for cell in sorted(ids) if cell.endswith(SUMMARY_RAW) or on_file_system(cell)]
+    """Cells with a line in the I/O summary: all on a file system, and one for each configuration of a disk itself."""
+    return [cell for cell in sorted(ids)
+            if on_file_system(cell) or (cell.endswith(SUMMARY_RAW) and not SETTING.match(cell)["array"])]  # fmt: skip
 
 
 def on_file_system(cell_id: str) -> bool:

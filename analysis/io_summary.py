@@ -9,10 +9,21 @@ import dataclasses
 from pathlib import Path
 
 from analysis import figure_cells, traces
-from analysis.load import SCHEDULERS
+from analysis.load import NO_ARRAY, SCHEDULERS
 from lab.cell import trace
 
-SETTING = ("controller", "drive", "tags", "scheduler", "file_system", "workload", "parameters", "scale", "seed")
+SETTING = (
+    "controller",
+    "drive",
+    "array",
+    "tags",
+    "scheduler",
+    "file_system",
+    "workload",
+    "parameters",
+    "scale",
+    "seed",
+)
 SUMS = tuple(field.name for field in dataclasses.fields(trace.Summary))
 COLUMNS = ("cell", *SETTING, *SUMS, "reason")
 
@@ -23,7 +34,7 @@ def line(results: Path, cell_id: str) -> dict[str, str]:
     parts = cell.parts
     scheduler = SCHEDULERS[parts["host_scheduler"], parts["disk_scheduler"]]
     words = " ".join(f"{key}={value}" for key, value in parts["parameters"].items())
-    setting = parts | {"scheduler": scheduler, "parameters": words}
+    setting = {"array": NO_ARRAY} | parts | {"scheduler": scheduler, "parameters": words}
     sums: dict = {}
     if not cell.reason:
         sums = (

@@ -56,8 +56,9 @@ QUEUED_CONTROLLERS = {"ide": "ide-ahci", "scsi": SCSI_CONTROLLER}
 ARRAYS = {"software": {"ide": "md-raid0-4", "scsi": "md-raid0-4"},
           "hardware": {"ide": "raid5-ide-8", "scsi": "raid5-scsi-8"}}  # fmt: skip
 """Arrays of Table 7. The guest sees those of a RAID controller as one SCSI disk, whatever they are made of."""
-ARRAY_TAGS = "32"
-"""As Table 4; the paper says of Table 7 only that tags make no difference."""
+ARRAY_TAGS = {"ide": "32", "scsi": "64"}
+"""For the disks of software arrays and for the arrays of RAID controllers, which speak SCSI: Table 6's most. The paper
+says of Table 7 only that tags make no difference."""
 STRIPED = re.compile(r"md-raid0-(?P<disks>\d+)")
 """Arrays of `scaling`."""
 SCALING_FIRST = (1, 2, 3, 4)
@@ -283,8 +284,8 @@ def scripts_of(workload: str) -> str:
 
 def table7_system(kind: str, side: str) -> System:
     """The array behind a column of Table 7."""
-    controller = QUEUED_CONTROLLERS[side] if kind == "software" else SCSI_CONTROLLER
-    return System(controller, ARRAY_TAGS, "both", DRIVES[side], ARRAYS[kind][side])
+    seen = side if kind == "software" else "scsi"
+    return System(QUEUED_CONTROLLERS[seen], ARRAY_TAGS[seen], "both", DRIVES[side], ARRAYS[kind][side])
 
 
 def table7(frame: pd.DataFrame, drives: dict) -> list[Entry]:
@@ -364,7 +365,7 @@ def scaling(frame: pd.DataFrame, drives: dict) -> list[Entry]:
         for side in SIDES:
             for op in OPS:
                 for pattern in ("sequential", "random"):
-                    single = disk(QUEUED_CONTROLLERS[side], ARRAY_TAGS, "both")
+                    single = disk(QUEUED_CONTROLLERS[side], ARRAY_TAGS[side], "both")
                     cells = settings.pick(single._replace(array=f"md-raid0-{disks}"), op, pattern)
                     if cells.empty and disks == 1:
                         cells = settings.pick(single, op, pattern)

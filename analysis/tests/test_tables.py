@@ -189,11 +189,11 @@ def test_tables_table7_cells(frame):
     found = entries("table7", frame)
     for row, column, cell in (
         ("write.random", "software.ide", "ide-ahci.deskstar-75gxp.md-raid0-4.t32.both.rawio-write-random.s01"),
-        ("ffs.sdet", "software.scsi", "scsi-virtio.ultrastar-36zx.md-raid0-4.t32.both.ffs.sdet-20.s01"),
+        ("ffs.sdet", "software.scsi", "scsi-virtio.ultrastar-36zx.md-raid0-4.t64.both.ffs.sdet-20.s01"),
         ("softupdates.netnews", "hardware.ide",
-         "scsi-virtio.deskstar-75gxp.raid5-ide-8.t32.both.softupdates.netnews.s01"),
+         "scsi-virtio.deskstar-75gxp.raid5-ide-8.t64.both.softupdates.netnews.s01"),
         ("write.sequential", "hardware.scsi",
-         "scsi-virtio.ultrastar-36zx.raid5-scsi-8.t32.both.rawio-write-sequential.s01"),
+         "scsi-virtio.ultrastar-36zx.raid5-scsi-8.t64.both.rawio-write-sequential.s01"),
     ):  # fmt: skip
         entry = found[row, column]
         assert (entry.cells[0], entry.n, entry.stand_in) == (cell, 3, True)
@@ -229,7 +229,7 @@ def test_tables_scaling_counts_disks(frame):
 def test_tables_scaling_of_one_disk_may_be_the_disk_itself(frame):
     without = frame[frame.array != "md-raid0-1"]
     entry = entries("scaling", without)["1", "scsi.read.random"]
-    assert entry.cells[0] == "scsi-virtio.ultrastar-36zx.t32.both.rawio-read-random.s01"
+    assert entry.cells[0] == "scsi-virtio.ultrastar-36zx.t64.both.rawio-read-random.s01"
 
 
 def test_tables_scaling_of_nothing_has_the_printed_numbers(frame):

@@ -14,6 +14,7 @@ from pathlib import Path
 from analysis.load import NO_ARRAY
 from analysis.tables import ROOT, read_published
 from analysis.white2001 import (
+    ARRAY_TAGS,
     DRIVES,
     FILE_SYSTEMS,
     OPS,
@@ -163,7 +164,7 @@ def array_results(seeds: int) -> Iterator[dict]:
                 yield macro_of(system, first, second, scripts_of(second), value, seed)
     for side in SIDES:
         for disks in DISKS:
-            system = System(QUEUED_CONTROLLERS[side], "32", "both", DRIVES[side], f"md-raid0-{disks}")
+            system = System(QUEUED_CONTROLLERS[side], ARRAY_TAGS[side], "both", DRIVES[side], f"md-raid0-{disks}")
             for op in OPS:
                 for pattern, one in ONE_DISK.items():
                     if (system, op, pattern) not in made:
