@@ -41,7 +41,12 @@ def writes_cells(ids: list[str]) -> dict[str, str | None]:
 def summary_cells(ids: list[str]) -> list[str]:
     """Cells with a line in the I/O summary: all on a file system, and one for each configuration of a disk itself."""
     return [cell for cell in sorted(ids)
-            if on_file_system(cell) or (cell.endswith(SUMMARY_RAW) and not SETTING.match(cell)["array"])]  # fmt: skip
+            if on_file_system(cell) or (cell.endswith(SUMMARY_RAW) and not array_of(cell))]  # fmt: skip
+
+
+def array_of(cell_id: str) -> str | None:
+    """The array that an id names, None for a single disk."""
+    return SETTING.match(cell_id)["array"]
 
 
 def on_file_system(cell_id: str) -> bool:

@@ -34,6 +34,8 @@ FILE_SYSTEM_NAMES = {
     "ext3-writeback": "ext3, writeback", "ext3-journal": "ext3, journal", "reiserfs": "ReiserFS", "xfs": "XFS",
     "ntfs": "NTFS",
 }  # fmt: skip
+NO_NUMBER = "no number"
+ONE_SETTING = {"table4": "32 tags, both", "table7": "32/64 tags, both"}
 KINDS = {"software": "Software array", "hardware": "Hardware array"}
 MICRO7 = "Write micro benchmark (MB/s)"
 APPLICATIONS7 = {"ffs": "FFS (s)", "softupdates": "Soft Updates (s)"}
@@ -202,7 +204,19 @@ def table7(table: Table) -> dict:
             groups.append({"label": label, "lines": lines})
         return {"label": KINDS[kind], "groups": groups}
 
-    return {"panels": [panel(kind) for kind in ARRAYS], "percentages": percentages(table)}
+    return {"panels": [panel(kind) for kind in ARRAYS], "percentages": percentages(table),
+            "odd": odd_cells(table)}  # fmt: skip
+
+
+def odd_cells(table: Table) -> dict[str, str]:
+    """Ours for the cells of Table 7 that are odd in the paper."""
+
+    def pair(row: str, kind: str) -> str:
+        return " and ".join(NO_NUMBER if value is None else numbers.fixed(value, 1) for value in
+                            (table.row(row, f"{kind}.{side}")["reproduced"] for side in SIDES))  # fmt: skip
+
+    return {"sequential": pair("write.sequential", "software"), "software": pair("write.random", "software"),
+            "hardware": pair("write.random", "hardware")}  # fmt: skip
 
 
 def percentages(table: Table) -> str:
@@ -333,6 +347,23 @@ def controllers(table: Table) -> dict:
 VIEWS = {"table1": table1, "table2": table2, "table3": table3, "table4": table4, "table5": table5,
          "table6": table6, "table7": table7, "controllers": controllers, "filesystems": filesystems,
          "scaling": scaling}  # fmt: skip
+
+
+def setting(table: str, row: str) -> str:
+    """A row for a reader: `32/64 tags, both`; rows of Tables 4 and 7 say what is measured, at one setting."""
+    if table in ONE_SETTING:
+        return ONE_SETTING[table]
+    tags, scheduler = row.removeprefix("t").split(".")
+    return f"{'no tags' if tags == 'none' else tags.replace('-', '/') + ' tags'}, {scheduler}"
+
+
+def quantity(table: str, row: str, column: str) -> str:
+    """What is measured, for a reader: `SCSI PostMark`. Of a quotient's column, the part it is over is gone."""
+    names = {side: side.upper() for side in SIDES} | HALVES
+    names |= {name: text.partition(",")[0] for name, text in BENCHMARKS.items()}
+    # In Tables 4 and 7 a row says what, in Table 6 a column.
+    parts = [*column.split("."), *(row.split(".") if table != "table6" else [])]
+    return " ".join(names.get(part, part) for part in parts if part)
 
 
 def label(row: dict) -> str:
