@@ -8,6 +8,7 @@ the names of quantities, arithmetic, comparison, and/or/not, and these functions
     cells(table, row, column)  several: {a,b} in row or column stands for either, all combinations in order
     ratio(a, b)                a / b, element by element; a single number pairs with each element
     min, max, mean             of a list
+    above(list, bound)         how many of a list are above the bound
 
 Every expression is evaluated twice, on the published and on the reproduced numbers. A number of a workload smaller than
 the paper's may stand in `ratio` only, against a number of the same scale; a claim that uses it otherwise is not run. A
@@ -125,6 +126,7 @@ def evaluate(expression: str, names: dict[str, Value], lookup: Lookup) -> Value:
         "ratio": ratio,
         "min": lambda *values: min(*full(values)),
         "max": lambda *values: max(*full(values)),
+        "above": lambda values, bound: sum(value > bound for value in full_size(values)),
         "mean": lambda values: numbers.mean_std(full_size(values))[0],
     }
 

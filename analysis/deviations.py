@@ -3,7 +3,7 @@
 
     python -m analysis.deviations --paper white2001 --results results/quick --tables DIR --cells LIST --out JSON
 
-Looked at are the numbers of Tables 4 and 6 at the paper's size, and the quotients FFS over Soft Updates and IDE over
+Looked at are the numbers of Tables 4, 6 and 7 at the paper's size, and the quotients FFS over Soft Updates and IDE over
 SCSI, ours against the paper's: a quotient compares where an absolute time does not (SSH). A quotient is made of two
 numbers of this profile, or of two of the reference (paper/<paper>/reference), never of one each.
 """
@@ -23,7 +23,7 @@ from lab.cell.errors import SpindleError
 
 FACTOR = 1.5
 """A quotient of ours and the paper's beyond this, either way, wants an explanation."""
-TABLES = ("table4", "table6")
+TABLES = ("table4", "table6", "table7")
 NUMBER = "number"
 QUOTIENTS = {"ffs/softupdates": ("ffs", "softupdates"), "ide/scsi": ("ide", "scsi")}
 """Parts of a column: the quotient is the first's number over the second's."""
@@ -184,10 +184,10 @@ def span(group: list[Quantity]) -> dict:
 
 
 def spans(found: list[Quantity]) -> list[dict]:
-    """Quantities grouped by kind, table and column (in Table 4 by row), in order."""
+    """Quantities grouped by kind, table and column (in Tables 4 and 7 by row), in order."""
     groups: dict[tuple, list[Quantity]] = {}
     for quantity in found:
-        key = (quantity.table, quantity.of, quantity.column, quantity.row if quantity.table == "table4" else "")
+        key = (quantity.table, quantity.of, quantity.column, quantity.row if quantity.table != "table6" else "")
         groups.setdefault(key, []).append(quantity)
     return [span(group) for group in groups.values()]
 

@@ -9,12 +9,12 @@ import dataclasses
 from pathlib import Path
 
 from analysis import figure_cells, traces
-from analysis.load import SCHEDULERS
+from analysis.load import NO_ARRAY, SCHEDULERS
 from lab.cell import trace
 
 SETTING = ("controller", "drive", "tags", "scheduler", "file_system", "workload", "parameters", "scale", "seed")
 SUMS = tuple(field.name for field in dataclasses.fields(trace.Summary))
-COLUMNS = ("cell", *SETTING, *SUMS, "reason")
+COLUMNS = ("cell", "array", *SETTING, *SUMS, "reason")
 
 
 def line(results: Path, cell_id: str) -> dict[str, str]:
@@ -27,7 +27,7 @@ def line(results: Path, cell_id: str) -> dict[str, str]:
         )
     reason = cell.reason or ("" if sums else "the disk saw no request")
     return {
-        "cell": cell_id, **setting(cell.parts),
+        "cell": cell_id, "array": cell.parts.get("array", NO_ARRAY), **setting(cell.parts),
         **{name: shown(sums.get(name)) for name in SUMS}, "reason": reason,
     }  # fmt: skip
 

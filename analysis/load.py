@@ -25,6 +25,8 @@ METRICS = (
     "phases",
 )
 """Empty where the workload has no such metric."""
+NO_ARRAY = "none"
+"""A single disk."""
 PARAMETERS = ("op", "pattern", "scripts")
 """Parameters of workloads with a column of their own; `parameters` has all of them as one text."""
 COLUMNS = [
@@ -35,6 +37,7 @@ COLUMNS = [
     "guest",
     "controller",
     "drive",
+    "array",
     "tags",
     "scheduler",
     "file_system",
@@ -70,6 +73,7 @@ def flatten(result: dict) -> dict:
         name: cell[name]
         for name in ("guest", "controller", "drive", "tags", "file_system", "workload", "scale", "seed")
     }
+    row["array"] = cell.get("array", NO_ARRAY)
     row["scheduler"] = SCHEDULERS[cell["host_scheduler"], cell["disk_scheduler"]]
     row |= {name: cell["parameters"].get(name, "") for name in PARAMETERS}
     row["parameters"] = " ".join(f"{name}={value}" for name, value in sorted(cell["parameters"].items()))

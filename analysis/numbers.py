@@ -51,14 +51,14 @@ def off(value: float) -> float:
     return math.inf if value <= 0 else max(value, 1 / value)
 
 
-def percent_faster_rate(ide: float, scsi: float) -> float:
-    """Table 4's last column for rates: how much faster SCSI is, in per cent of SCSI's rate."""
-    return 100 * (scsi - ide) / scsi
+def percent_faster_rate(other: float, base: float) -> float:
+    """Differences of Tables 4 (base: SCSI) and 7 (base: IDE) for rates: the base's lead, in per cent of its rate."""
+    return 100 * (base - other) / base
 
 
-def percent_faster_time(ide: float, scsi: float) -> float:
-    """Table 4's last column for times: how much longer IDE takes, in per cent of SCSI's time."""
-    return 100 * (ide - scsi) / scsi
+def percent_faster_time(other: float, base: float) -> float:
+    """The same for times: how much longer the other takes, in per cent of the base's time."""
+    return 100 * (other - base) / base
 
 
 def cost_per(cost: float, count: float) -> float:

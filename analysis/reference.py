@@ -83,6 +83,7 @@ class Reference:
             words = dict(word.split("=", 1) for word in line["parameters"].split())
             row = dict.fromkeys(load.COLUMNS) | {name: line[name] for name in load.COLUMNS if name in line}
             row |= {"id": cell_id, "run": cell_id, "status": "ok", "reason": ""}
+            row |= {"array": figure_cells.array_of(cell_id) or load.NO_ARRAY}
             row |= {name: words.get(name, "") for name in load.PARAMETERS}
             row |= {"parameters": " ".join(f"{name}={value}" for name, value in sorted(words.items()))}
             row |= {"scale": number(line["scale"]), "seed": int(line["seed"]), "phases": self.phases_of(cell_id)}

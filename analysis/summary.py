@@ -17,8 +17,8 @@ from analysis import claims, numbers, tables
 from lab.cell.errors import SpindleError
 
 SCHEMA = "spindle-summary/1"
-PRINTED = ("table1", "table2", "table3", "table4", "table5", "table6")
-EXTRA = ("controllers", "filesystems")
+PRINTED = ("table1", "table2", "table3", "table4", "table5", "table6", "table7")
+EXTRA = ("controllers", "filesystems", "scaling")
 TRACED = ("figure1", "figure2")
 """Made by analysis.figures; in the summary they stand under `extra`."""
 WITHIN = (1.10, 1.25, 2.0)

@@ -14,6 +14,7 @@ the workload relative to the paper's), cells.
 import argparse
 import csv
 import json
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -45,6 +46,8 @@ COLUMNS = (
 NOT_RUN = "not run"
 REFERENCE = "reference data of the paper, nothing to run"
 FULL_SCALE = 1
+VOLUME_DISKS = re.compile(r"-\d+$")
+"""Number of disks at the end of an array's name."""
 REASONS = "; "
 """Between the reasons of one entry."""
 FAILED_PARTLY = " failed: "
@@ -163,7 +166,8 @@ def measured(
         reasons.append(scaled(scale))
     if good and note:
         reasons.append(note)
-    stand_in = bool({*frame.guest, *frame.controller} & stand_ins)
+    volumes = {VOLUME_DISKS.sub("", array) for array in frame.array}
+    stand_in = bool({*frame.guest, *frame.controller, *frame.array, *volumes} & stand_ins)
     return Entry(published, mean, std, len(good), stand_in, REASONS.join(reasons), tuple(frame.id), not note, scale)
 
 

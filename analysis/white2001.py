@@ -2,18 +2,21 @@
 """How cells map to the entries of the tables of White, Ng and Hillyer.
 
 Each builder takes the measured cells (analysis.load) and the drives' descriptions, and returns the entries in the
-paper's order. `controllers` and `filesystems` are tables of our own: the same measurements on two controllers each,
-and one benchmark on every file system.
+paper's order. `controllers`, `filesystems` and `scaling` are tables of our own: the same measurements on two
+controllers each, one benchmark on every file system, and striped volumes of one to fifteen disks.
 """
 
+import re
 from collections.abc import Callable
 from functools import partial
+from typing import NamedTuple
 
 import pandas as pd
 import yaml
 
-from analysis import numbers
+from analysis import chung2000, numbers
 from analysis.errors import TableError
+from analysis.load import NO_ARRAY
 from analysis.tables import (
     FULL_SCALE,
     NOT_RUN,
@@ -48,6 +51,22 @@ NOTES = {"ssh": "another package on another system: not comparable in absolute t
 """Why a benchmark's numbers have no ratio to the published ones."""
 DRIVES = {"ide": "deskstar-75gxp", "scsi": "ultrastar-36zx"}
 SCSI_CONTROLLER = "scsi-virtio"
+QUEUED_CONTROLLERS = {"ide": "ide-ahci", "scsi": SCSI_CONTROLLER}
+"""For disks with tags."""
+ARRAYS = {"software": {"ide": "md-raid0-4", "scsi": "md-raid0-4"},
+          "hardware": {"ide": "raid5-ide-8", "scsi": "raid5-scsi-8"}}  # fmt: skip
+"""Arrays of Table 7. The guest sees those of a RAID controller as one SCSI disk, whatever they are made of."""
+ARRAY_TAGS = {"ide": "32", "scsi": "64"}
+"""For the disks of software arrays and for the arrays of RAID controllers, which speak SCSI: Table 6's most. The paper
+says of Table 7 only that tags make no difference."""
+STRIPED = re.compile(r"md-raid0-(?P<disks>\d+)")
+"""Arrays of `scaling`."""
+SCALING_FIRST = (1, 2, 3, 4)
+"""Disks that `scaling` always has: those for which there are published numbers. Others it has where they ran."""
+SATURATED = 0.95
+"""With so much of the most that any number of disks reaches, further disks add nothing."""
+SATURATES = "saturates"
+"""Row of `scaling`: the least number of disks that reaches it."""
 COMPARED = (
     *((c, "none", s) for s in ("both", "disk", "host", "none") for c in ("ide-piix", "ide-ahci")),
     *((c, t, "both") for t in ("none", "32") for c in ("scsi-virtio", "scsi-megasas")),
@@ -82,11 +101,27 @@ def printed(table: str) -> list[Published]:
     return read_published(published_dir(PAPER) / f"{table}.csv")
 
 
+class System(NamedTuple):
+    """What a measurement runs on."""
+
+    controller: str
+    tags: str
+    scheduler: str
+    drive: str
+    array: str = NO_ARRAY
+
+
+def disk(controller: str, tags: str, scheduler: str) -> System:
+    """A single disk, the paper's drive for this controller."""
+    side = "scsi" if controller.startswith("scsi-") else "ide"
+    return System(controller, tags, scheduler, DRIVES[side])
+
+
 class Settings:
     """The measured cells by setting."""
 
-    KEY = ("controller", "tags", "scheduler", "op", "pattern")
-    MACRO_KEY = ("controller", "tags", "scheduler", "file_system", "workload", "scripts")
+    KEY = (*System._fields, "op", "pattern")
+    MACRO_KEY = (*System._fields, "file_system", "workload", "scripts")
 
     def __init__(self, frame: pd.DataFrame):
         self.none = frame.iloc[:0]
@@ -95,22 +130,32 @@ class Settings:
         macro = frame[frame.file_system != "raw"]
         self.macro_groups = dict(iter(macro.groupby(list(self.MACRO_KEY)))) if len(macro) else {}
 
-    def pick(self, controller: str, tags: str, scheduler: str, op: str, pattern: str) -> pd.DataFrame:
-        """The repetitions of one measurement; empty where none was made."""
-        return self.groups.get((controller, tags, scheduler, op, pattern), self.none)
+    def pick(self, system: System, op: str, pattern: str) -> pd.DataFrame:
+        """The repetitions of one measurement; empty where none was made. Raises TableError for mixed parameters."""
+        found = self.groups.get((*system, op, pattern), self.none)
+        return repetitions(found, f"{described(system)} {op} {pattern}")
 
-    def pick_macro(
-        self, controller: str, tags: str, scheduler: str, file_system: str, workload: str, scripts: str = ""
-    ) -> pd.DataFrame:
+    def pick_macro(self, system: System, file_system: str, workload: str, scripts: str = "") -> pd.DataFrame:
         """The repetitions of one macro benchmark; empty where none ran. Raises TableError for mixed parameters."""
-        found = self.macro_groups.get((controller, tags, scheduler, file_system, workload, scripts), self.none)
-        if found.parameters.nunique() > 1:
-            mixed = ", ".join(repr(text) for text in sorted(set(found.parameters)))
-            raise TableError(
-                f"{PAPER}: {controller} t{tags} {scheduler} {file_system} {workload} ran with parameters {mixed}, "
-                f"which are no repetitions of each other; give one of them another table in the sheet"
-            )
-        return found
+        found = self.macro_groups.get((*system, file_system, workload, scripts), self.none)
+        return repetitions(found, f"{described(system)} {file_system} {workload}")
+
+
+def described(system: System) -> str:
+    """A system in a message."""
+    array = "" if system.array == NO_ARRAY else f" {system.array}"
+    return f"{system.controller} {system.drive}{array} t{system.tags} {system.scheduler}"
+
+
+def repetitions(found: pd.DataFrame, name: str) -> pd.DataFrame:
+    """The same cells. Raises TableError if they differ in more than the seed and the scale."""
+    if found.parameters.nunique() > 1:
+        mixed = ", ".join(repr(text) for text in sorted(set(found.parameters)))
+        raise TableError(
+            f"{PAPER}: {name} ran with parameters {mixed}, "
+            f"which are no repetitions of each other; give one of them another table in the sheet"
+        )
+    return found
 
 
 def table1(frame: pd.DataFrame, drives: dict) -> list[Entry]:
@@ -164,8 +209,11 @@ def elapsed(published: Published, cells: pd.DataFrame, known: set[str], workload
     return measured(published, cells, known, ELAPSED, numbers.seconds, NOTES.get(workload, ""))
 
 
-def difference(published: Published, ide: Entry, scsi: Entry) -> Entry:
-    """Table 4's last column from the two before it; at a smaller scale, too, if it is the same for both."""
+def difference(published: Published, ide: Entry, scsi: Entry, base: str = "scsi") -> Entry:
+    """A column of differences from the two before it; at a smaller scale, too, if it is the same for both.
+
+    Table 4 counts in per cent of SCSI's number, Table 7 of IDE's.
+    """
     both = {"stand_in": ide.stand_in or scsi.stand_in, "cells": ide.cells + scsi.cells, "comparable": False}
     gap = [entry.reason for entry in (ide, scsi) if entry.reproduced is None]
     if not gap and ide.scale != scsi.scale:
@@ -176,9 +224,10 @@ def difference(published: Published, ide: Entry, scsi: Entry) -> Entry:
     rate = published.row.partition(".")[0] in OPS
     percent = numbers.percent_faster_rate if rate else numbers.percent_faster_time
     reason = scaled(ide.scale) if ide.scale != FULL_SCALE else ""
+    other, of = (ide, scsi) if base == "scsi" else (scsi, ide)
     return Entry(
         published,
-        percent(ide.reproduced, scsi.reproduced),
+        percent(other.reproduced, of.reproduced),
         n=min(ide.n, scsi.n),
         reason=reason,
         scale=ide.scale,
@@ -193,12 +242,12 @@ def table4(frame: pd.DataFrame, drives: dict) -> list[Entry]:
         if p.column == "diff":
             entries.append(difference(p, found[p.row, "ide"], found[p.row, "scsi"]))
             continue
-        setting = (controller_of(p.column, "32"), "32", "both")
+        system = disk(controller_of(p.column, "32"), "32", "both")
         first, _, second = p.row.partition(".")
         if first in OPS:
-            entry = measured(p, settings.pick(*setting, first, second), known, RATE)
+            entry = measured(p, settings.pick(system, first, second), known, RATE)
         else:
-            entry = elapsed(p, settings.pick_macro(*setting, "ffs", first, second), known, first)
+            entry = elapsed(p, settings.pick_macro(system, "ffs", first, second), known, first)
         found[p.row, p.column] = entry
         entries.append(entry)
     return entries
@@ -210,7 +259,7 @@ def table5(frame: pd.DataFrame, drives: dict) -> list[Entry]:
     for p in printed("table5"):
         tags, scheduler = p.row.removeprefix("t").split(".")
         side, op, pattern = p.column.split(".")
-        cells = settings.pick(controller_of(side, tags), tags, scheduler, op, pattern)
+        cells = settings.pick(disk(controller_of(side, tags), tags, scheduler), op, pattern)
         entries.append(measured(p, cells, known, RATE))
     return entries
 
@@ -222,9 +271,39 @@ def table6(frame: pd.DataFrame, drives: dict) -> list[Entry]:
         group, scheduler = p.row.removeprefix("t").split(".")
         file_system, side, workload = p.column.split(".")
         tags = TABLE6_TAGS[group][side]
-        scripts = SDET_SCRIPTS if workload == "sdet" else ""
-        cells = settings.pick_macro(controller_of(side, tags), tags, scheduler, file_system, workload, scripts)
+        system = disk(controller_of(side, tags), tags, scheduler)
+        cells = settings.pick_macro(system, file_system, workload, scripts_of(workload))
         entries.append(elapsed(p, cells, known, workload))
+    return entries
+
+
+def scripts_of(workload: str) -> str:
+    """Concurrent scripts of a benchmark in Tables 6 and 7 (which does not say; its times are those of so many)."""
+    return SDET_SCRIPTS if workload == "sdet" else ""
+
+
+def table7_system(kind: str, side: str) -> System:
+    """The array behind a column of Table 7."""
+    seen = side if kind == "software" else "scsi"
+    return System(QUEUED_CONTROLLERS[seen], ARRAY_TAGS[seen], "both", DRIVES[side], ARRAYS[kind][side])
+
+
+def table7(frame: pd.DataFrame, drives: dict) -> list[Entry]:
+    """Disk arrays in software and behind a RAID controller, IDE against SCSI."""
+    known, settings, found, entries = stand_ins(), Settings(frame), {}, []
+    for p in printed("table7"):
+        first, second = p.row.split(".")
+        kind, side = p.column.split(".")
+        if side == "diff":
+            entries.append(difference(p, found[p.row, kind, "ide"], found[p.row, kind, "scsi"], base="ide"))
+            continue
+        system = table7_system(kind, side)
+        if first in OPS:
+            entry = measured(p, settings.pick(system, first, second), known, RATE)
+        else:
+            entry = elapsed(p, settings.pick_macro(system, first, second, scripts_of(second)), known, second)
+        found[p.row, kind, side] = entry
+        entries.append(entry)
     return entries
 
 
@@ -240,7 +319,7 @@ def filesystems(frame: pd.DataFrame, drives: dict) -> list[Entry]:
     for file_system in FILE_SYSTEMS:
         for side in SIDES:
             controller = controller_of(side, FILE_SYSTEMS_TAGS)
-            cells = settings.pick_macro(controller, FILE_SYSTEMS_TAGS, "both", file_system, "postmark")
+            cells = settings.pick_macro(disk(controller, FILE_SYSTEMS_TAGS, "both"), file_system, "postmark")
             for phase in POSTMARK_PHASES:
                 ours = Published(file_system, f"{side}.{phase}", "s", "")
                 entries.append(measured(ours, cells, known, "phases", partial(phase_s, phase)))
@@ -255,11 +334,50 @@ def controllers(frame: pd.DataFrame, drives: dict) -> list[Entry]:
         for op in OPS:
             for pattern in PATTERNS:
                 ours = Published(f"{controller}.t{tags}.{scheduler}", f"{op}.{pattern}", "MB/s", "")
-                entries.append(measured(ours, settings.pick(controller, tags, scheduler, op, pattern), known, RATE))
+                cells = settings.pick(disk(controller, tags, scheduler), op, pattern)
+                entries.append(measured(ours, cells, known, RATE))
     return entries
+
+
+def saturation(published: Published, rates: dict[int, Entry]) -> Entry:
+    """How many disks it takes to reach what more of them do not raise, from a column of `scaling`."""
+    ran = {disks: entry for disks, entry in sorted(rates.items()) if entry.reproduced is not None}
+    if len(ran) < 2:
+        return Entry(published, reason=NOT_RUN)
+    most = max(entry.reproduced for entry in ran.values())
+    least = next(disks for disks, entry in ran.items() if entry.reproduced >= SATURATED * most)
+    given = {"stand_in": any(entry.stand_in for entry in ran.values()),
+             "cells": tuple(cell for entry in ran.values() for cell in entry.cells)}  # fmt: skip
+    if least == max(ran):
+        return Entry(published, reason=f"still rises with {least} disks", **given)
+    return Entry(published, float(least), n=1, scale=FULL_SCALE, **given)
+
+
+def scaling(frame: pd.DataFrame, drives: dict) -> list[Entry]:
+    """Throughput against number of disks, a bus for each (IDE) and one for all (SCSI), and what Chung et al. print.
+
+    The paper has no such figure. Theirs are other drives behind other adapters: no ratio, only the shape compares.
+    """
+    known, settings, entries = stand_ins(), Settings(frame), []
+    ran = {int(match["disks"]) for array in set(frame.array) if (match := STRIPED.fullmatch(array))}
+    found: dict[tuple[str, str, str], dict[int, Entry]] = {}
+    for disks in sorted({*SCALING_FIRST, *ran}):
+        for side in SIDES:
+            for op in OPS:
+                for pattern in ("sequential", "random"):
+                    single = disk(QUEUED_CONTROLLERS[side], ARRAY_TAGS[side], "both")
+                    cells = settings.pick(single._replace(array=f"md-raid0-{disks}"), op, pattern)
+                    if cells.empty and disks == 1:
+                        cells = settings.pick(single, op, pattern)
+                    ours = Published(str(disks), f"{side}.{op}.{pattern}", "MB/s", "")
+                    entries.append(measured(ours, cells, known, RATE))
+                    found.setdefault((side, op, pattern), {})[disks] = entries[-1]
+    for (side, op, pattern), rates in found.items():
+        entries.append(saturation(Published(SATURATES, f"{side}.{op}.{pattern}", "disks", ""), rates))
+    return entries + [Entry(point.number, reason=chung2000.REASON) for point in chung2000.points()]
 
 
 TABLES: dict[str, Callable[..., list[Entry]]] = {
     "table1": table1, "table2": table2, "table3": table3, "table4": table4, "table5": table5, "table6": table6,
-    "controllers": controllers, "filesystems": filesystems,
+    "table7": table7, "controllers": controllers, "filesystems": filesystems, "scaling": scaling,
 }  # fmt: skip

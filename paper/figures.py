@@ -3,7 +3,7 @@
 
     python -m paper.figures --summary results/quick/summary.json --out results/quick/figures/white2001
 
-Writes ratios.pdf and tags.pdf, without dates or program versions in them.
+Writes ratios.pdf, tags.pdf and scaling.pdf, without dates or program versions in them.
 """
 
 import argparse
@@ -16,6 +16,7 @@ import matplotlib
 matplotlib.use("pdf")
 
 import matplotlib.pyplot as plt
+from matplotlib.ticker import MaxNLocator
 
 SIDES = ("ide", "scsi")
 OPS = ("read", "write")
@@ -24,6 +25,10 @@ COLOURS = {"both": "#1b6ca8", "disk": "#d9822b", "host": "#3c8d5a", "none": "#8a
 SIDE_COLOURS = {"ide": "#1b6ca8", "scsi": "#b3432f"}
 NAMES = {"both": "both schedulers", "disk": "disk only", "host": "host only", "none": "none"}
 TAGS = ("none", "4", "32", "64", "128")
+SCALING_NAMES = {"ide": "IDE, a channel each", "scsi": "SCSI, one bus"}
+OP_LINES = {"read": "-o", "write": "--o"}
+CEILING_NEAR = 0.5
+"""A ceiling is drawn from half of it on."""
 NEAR = 1.25
 STYLE = {"font.family": "serif", "font.serif": ["DejaVu Serif"], "font.size": 8, "axes.linewidth": 0.6,
          "pdf.fonttype": 42, "axes.spines.top": False, "axes.spines.right": False}  # fmt: skip
@@ -92,17 +97,66 @@ def tags(rows: list[dict], path: Path) -> None:
     save(figure, path)
 
 
+def scaling(rows: list[dict], ceilings: list[tuple[str, float]], path: Path) -> None:
+    """Throughput against number of disks, sequential and random; a ceiling is drawn where the rates come near it."""
+    figure, grid = plt.subplots(1, 2, figsize=(6.6, 3.1), layout="constrained")
+    drawn = {}
+    for axes, pattern in zip(grid, ("sequential", "random"), strict=True):
+        axes.set_title(pattern, fontsize=8)
+        most = 0.0
+        for side in SIDES:
+            for op in OPS:
+                found = sorted((int(row["row"]), row["reproduced"], row["std"] or 0) for row in rows
+                               if row["column"] == f"{side}.{op}.{pattern}" and row["row"].isdigit()
+                               and row["reproduced"] is not None)  # fmt: skip
+                if not found:
+                    continue
+                disks, rates, stds = zip(*found, strict=True)
+                most = max(most, *rates)
+                line = axes.errorbar(disks, rates, yerr=stds, fmt=OP_LINES[op], color=SIDE_COLOURS[side], ms=3, lw=1.1,
+                                     mfc=SIDE_COLOURS[side] if op == "read" else "white", elinewidth=0.7)  # fmt: skip
+                drawn[f"{SCALING_NAMES[side]}, {op}"] = line
+        if not most:
+            axes.text(0.5, 0.5, "not run", ha="center", va="center", transform=axes.transAxes, color="#777777")
+            axes.set_xticks([])
+            axes.set_yticks([])
+            continue
+        for label, rate in ceilings:
+            if rate <= most / CEILING_NEAR:
+                axes.axhline(rate, color="#777777", lw=0.7, ls=(0, (1, 1.5)), zorder=0)
+                axes.annotate(f"{label}, {rate:g}", (0.01, rate), (0, 1.5), xycoords=("axes fraction", "data"),
+                              textcoords="offset points", fontsize=6.5, color="#555555")  # fmt: skip
+        axes.set_ylim(bottom=0)
+        axes.set_xlim(0, None)
+        axes.xaxis.set_major_locator(MaxNLocator(nbins=8, integer=True))
+        axes.set_xlabel("disks")
+    grid[0].set_ylabel("MB/s")
+    if drawn:
+        figure.legend(drawn.values(), drawn.keys(), frameon=False, ncols=2, loc="outside upper center")
+    save(figure, path)
+
+
+def ceilings(summary: dict) -> list[tuple[str, float]]:
+    """What bounds several disks: the SCSI bus (Table 3), and PCI as Chung et al. measured it."""
+    wanted = {("table3", "interface_rate", "scsi"): "SCSI bus", ("scaling", "chung2000.limit.pci", "read"): "PCI"}
+    rows = {(row["table"], row["row"], row["column"]): row for row in summary["numbers"] + summary["extra"]}
+    return [(label, rows[key]["published"]) for key, label in wanted.items() if key in rows]
+
+
 def main(argv: list[str] | None = None) -> int:
     """Command line; see the module's text."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--summary", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True, help="folder")
     args = parser.parse_args(argv)
-    rows = [row for row in json.loads(args.summary.read_text())["numbers"] if row["table"] == "table5"]
+    summary = json.loads(args.summary.read_text())
+    rows = [row for row in summary["numbers"] if row["table"] == "table5"]
     args.out.mkdir(parents=True, exist_ok=True)
     with plt.rc_context(STYLE):
         ratios(rows, args.out / "ratios.pdf")
         tags(rows, args.out / "tags.pdf")
+        ours = [row for row in summary["extra"] if row["table"] == "scaling"]
+        scaling(ours, ceilings(summary), args.out / "scaling.pdf")
     return 0
 
 

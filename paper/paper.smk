@@ -4,10 +4,10 @@ import subprocess
 from pathlib import Path
 
 PAPER_DIR = f"paper/{PAPER}"
-FIGURES = expand(f"{RESULTS}/figures/{PAPER}/{{figure}}.pdf", figure=["ratios", "tags"])
+FIGURES = expand(f"{RESULTS}/figures/{PAPER}/{{figure}}.pdf", figure=["ratios", "tags", "scaling"])
 PAPER_CODE = sorted(str(path) for folder in ("paper", PAPER_DIR) for path in Path(folder).glob("*.py"))
 NUMBERS_CODE = [
-    f"analysis/{name}.py" for name in ("numbers", "tables", "white2001", "reference", "reference_page")
+    f"analysis/{name}.py" for name in ("numbers", "tables", "white2001", "chung2000", "reference", "reference_page")
 ]
 # Printed from the reference numbers, too, where the profile lacks some.
 COMMITTED_SHOWN = ["table6", "filesystems"]
@@ -42,6 +42,7 @@ rule table_tex:
         NUMBERS_CODE,
         PAPER_CODE,
         lambda wildcards: sorted(str(path) for path in Path(PUBLISHED_DIR).glob(f"{wildcards.any_table}.text.csv")),
+        lambda wildcards: published_of("scaling") if wildcards.any_table == "scaling" else [],
         f"{PAPER_DIR}/notes.tex.j2",
         lambda wildcards: committed_of(wildcards.any_table),
         csv=f"{TABLE_DIR}/{{any_table}}.csv",

@@ -61,6 +61,7 @@ def groups_of(rows: list[dict]) -> list[dict]:
         | {"without what the authors doubt": lambda row: not row["questioned"]},
         "table6": {name: lambda row, part=part: row["column"].startswith(part)
                    for part, name in (("ffs", "FFS"), ("softupdates", "Soft Updates"))},
+        "table7": {part: lambda row, part=part: row["column"].startswith(part) for part in ("software", "hardware")},
     }  # fmt: skip
     lines = []
     for table, found in of.items():
@@ -73,14 +74,16 @@ def groups_of(rows: list[dict]) -> list[dict]:
 def report_context(paper: str, profile: str, found: dict, lab: dict, config: dict, commit: str) -> dict:
     """What the report's template sees."""
     rows, claims = found["numbers"], found["claims"]
-    table5, table6 = ([row for row in rows if row["table"] == table] for table in ("table5", "table6"))
+    table5, table6, table7 = (
+        [row for row in rows if row["table"] == table] for table in ("table5", "table6", "table7")
+    )
     worst = [
         {
             "label": VIEWS[paper].label(row), "published": numbers.fixed(row["published"], 1),
             "reproduced": numbers.fixed(row["reproduced"], 1), "ratio": numbers.fixed(row["ratio"], 2),
             "questioned": row["questioned"],
         }
-        for row in summary.worst(table5 + table6, WORST)
+        for row in summary.worst(table5 + table6 + table7, WORST)
     ]  # fmt: skip
     verdicts = {name: sum(c["verdict"] == value for c in claims)
                 for name, value in (("true", True), ("false", False), ("not_run", "not run"))}  # fmt: skip
@@ -94,7 +97,7 @@ def report_context(paper: str, profile: str, found: dict, lab: dict, config: dic
     return {
         "paper": paper, "profile": profile, "title": config["title"], "commit": commit[:12],
         "overall": formatted(summary.glance(rows)), "table5": formatted(summary.glance(table5)),
-        "table6": formatted(summary.glance(table6)),
+        "table6": formatted(summary.glance(table6)), "table7": formatted(summary.glance(table7)),
         "groups": groups_of(rows), "factors": [f"{f:g}" for f in summary.WITHIN], "worst": worst,
         "claims": claims, "verdicts": verdicts, "failures": lab["failures"],
         "paper_verdicts": {name: sum(c["published_verdict"] is value for c in claims)

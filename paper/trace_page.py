@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 from analysis import io_summary, numbers, schedule, write_pattern
+from analysis.load import NO_ARRAY
 from lab.cell.errors import SpindleError
 from paper import tex
 from paper.errors import RenderError
@@ -91,13 +92,18 @@ def summary(rows: list[dict]) -> list[dict]:
         name = " ".join([WORKLOADS.get(row["workload"], row["workload"]), *parameters(row)])
         values = [shown(float(row[key]) if row[key] else None, factor, digits) for key, factor, digits in SUMMARY]
         lines.append({"workload": name + scale, "file_system": "" if row["file_system"] == "raw" else
-                      NAMES.get(row["file_system"], row["file_system"]), "controller": row["controller"],
+                      NAMES.get(row["file_system"], row["file_system"]), "controller": behind(row),
                       "tags": row["tags"], "scheduler": row["scheduler"], "values": values,
                       "reason": row["reason"]})  # fmt: skip
     order = {name: position for position, name in enumerate(("both", "disk", "host", "none"))}
     return sorted(lines, key=lambda line: (line["file_system"] != "", line["workload"], line["file_system"],
                                            line["controller"], order[line["scheduler"]],
                                            int(line["tags"].replace("none", "0"))))  # fmt: skip
+
+
+def behind(row: dict) -> str:
+    """The controller, and the array if there is one."""
+    return row["controller"] if row["array"] == NO_ARRAY else f"{row['controller']} {row['array']}"
 
 
 def parameters(row: dict) -> list[str]:

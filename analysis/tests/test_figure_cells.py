@@ -32,3 +32,11 @@ def test_summary_has_one_raw_cell_a_configuration():
     ]
     assert figure_cells.summary_cells(ids) == [ids[4], ids[0]]
     assert figure_cells.wanted(ids) == [ids[4], ids[0]]
+
+
+def test_cells_on_arrays_are_told_apart():
+    array = "ide-ahci.deskstar-75gxp.md-raid0-4.t32.both"
+    assert not figure_cells.on_file_system(f"{array}.rawio-write-random.s01")
+    assert figure_cells.summary_cells([f"{array}.rawio-read-random.s01"]) == []
+    assert figure_cells.on_file_system(f"{array}.ffs.postmark-x0.05.s01")
+    assert figure_cells.on_file_system("scsi-virtio.deskstar-75gxp.twinstor-2.tnone.both.ffs.sdet-20.s01")

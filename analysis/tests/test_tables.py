@@ -4,7 +4,7 @@
 import pandas as pd
 import pytest
 
-from analysis import load, tables, white2001
+from analysis import chung2000, load, numbers, tables, white2001
 from analysis.errors import TableError
 from paper.tests import synthetic
 
@@ -28,7 +28,7 @@ def entries(table, frame, drives=None):
 
 @pytest.mark.parametrize(
     ("table", "count"),
-    [("table1", 74), ("table2", 23), ("table3", 14), ("table4", 39), ("table5", 192), ("table6", 160)],
+    [("table1", 74), ("table2", 23), ("table3", 14), ("table4", 39), ("table5", 192), ("table6", 160), ("table7", 66)],
 )
 def test_tables_published_counts(table, count):
     assert len(white2001.printed(table)) == count
@@ -174,6 +174,70 @@ def test_tables_other_parameters_are_no_repetitions(frame):
         white2001.table6(mixed, {})
 
 
+def test_tables_table7_percentages_follow_from_its_numbers():
+    """All of them do, in per cent of IDE's rate or time."""
+    value = {(p.row, p.column): p.value for p in white2001.printed("table7")}
+    for (row, column), text in value.items():
+        kind, _, side = column.partition(".")
+        if side == "diff":
+            percent = numbers.percent_faster_rate if row.startswith("write.") else numbers.percent_faster_time
+            computed = percent(float(value[row, f"{kind}.scsi"]), float(value[row, f"{kind}.ide"]))
+            assert numbers.like(computed, text) == text, (row, column)
+
+
+def test_tables_table7_cells(frame):
+    found = entries("table7", frame)
+    for row, column, cell in (
+        ("write.random", "software.ide", "ide-ahci.deskstar-75gxp.md-raid0-4.t32.both.rawio-write-random.s01"),
+        ("ffs.sdet", "software.scsi", "scsi-virtio.ultrastar-36zx.md-raid0-4.t64.both.ffs.sdet-20.s01"),
+        ("softupdates.netnews", "hardware.ide",
+         "scsi-virtio.deskstar-75gxp.raid5-ide-8.t64.both.softupdates.netnews.s01"),
+        ("write.sequential", "hardware.scsi",
+         "scsi-virtio.ultrastar-36zx.raid5-scsi-8.t64.both.rawio-write-sequential.s01"),
+    ):  # fmt: skip
+        entry = found[row, column]
+        assert (entry.cells[0], entry.n, entry.stand_in) == (cell, 3, True)
+        assert entry.ratio == pytest.approx(entry.reproduced / float(entry.published.value))
+    ide, scsi, diff = (found["write.random", f"software.{side}"] for side in ("ide", "scsi", "diff"))
+    assert diff.reproduced == pytest.approx(100 * (ide.reproduced - scsi.reproduced) / ide.reproduced)
+    assert found["ffs.ssh", "hardware.ide"].ratio is None
+
+
+def test_tables_arrays_are_no_repetitions_of_single_disks(frame):
+    ids = {cell for table in ("table4", "table5", "table6", "controllers", "filesystems")
+           for entry in entries(table, frame).values() for cell in entry.cells}  # fmt: skip
+    assert ids
+    assert not [cell for cell in ids if "raid" in cell]
+
+
+def test_tables_scaling_counts_disks(frame):
+    found = entries("scaling", frame)
+    rows = list(dict.fromkeys(row for row, _ in found))
+    assert rows[:9] == ["1", "2", "3", "4", "6", "8", "12", "15", "saturates"]
+    assert found["15", "ide.read.random"].cells == (
+        "ide-ahci.deskstar-75gxp.md-raid0-15.t32.both.rawio-read-random.s01",
+    )
+    assert (found["saturates", "ide.read.sequential"].reproduced, found["saturates", "scsi.read.sequential"].n) == (
+        4,
+        1,
+    )
+    assert found["saturates", "ide.read.random"].reason == "still rises with 15 disks"
+    theirs = found["chung2000.4", "scsi.read.sequential"]
+    assert (theirs.published.value, theirs.reproduced, theirs.ratio) == ("87", None, None)
+
+
+def test_tables_scaling_of_one_disk_may_be_the_disk_itself(frame):
+    without = frame[frame.array != "md-raid0-1"]
+    entry = entries("scaling", without)["1", "scsi.read.random"]
+    assert entry.cells[0] == "scsi-virtio.ultrastar-36zx.t64.both.rawio-read-random.s01"
+
+
+def test_tables_scaling_of_nothing_has_the_printed_numbers(frame):
+    found = entries("scaling", frame.iloc[:0])
+    assert {entry.reason for entry in found.values()} == {"not run", chung2000.REASON}
+    assert len(chung2000.points()) == sum(row.startswith(chung2000.PREFIX) for row, _ in found) == 43
+
+
 def test_tables_filesystems_phases_add_up(frame):
     found = entries("filesystems", frame)
     assert len(found) == 9 * 2 * 4
@@ -233,4 +297,4 @@ def test_tables_published_errors_name_the_line(tmp_path, text, message):
 def test_tables_unknown_table_is_one_message(tmp_path, capsys):
     out = str(tmp_path / "x.csv")
     assert tables.main(["--paper", "white2001", "--table", "table9", "--out", out]) == 1
-    assert "table9: white2001 has controllers, filesystems, table1" in capsys.readouterr().err
+    assert "table9: white2001 has controllers, filesystems, scaling, table1" in capsys.readouterr().err

@@ -11,8 +11,22 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+from analysis.load import NO_ARRAY
 from analysis.tables import ROOT, read_published
-from analysis.white2001 import DRIVES, FILE_SYSTEMS, POSTMARK_PHASES, SCSI_CONTROLLER, SIDES
+from analysis.white2001 import (
+    ARRAY_TAGS,
+    DRIVES,
+    FILE_SYSTEMS,
+    OPS,
+    POSTMARK_PHASES,
+    QUEUED_CONTROLLERS,
+    SCSI_CONTROLLER,
+    SIDES,
+    System,
+    printed,
+    scripts_of,
+    table7_system,
+)
 
 IDENTITY = ("qemu", "model", "guest", "workload")
 MACHINES = {"both": (True, True), "disk": (False, True), "host": (True, False), "none": (False, False)}
@@ -21,6 +35,11 @@ MACRO_SEEDS = 3
 """Most repetitions of a macro benchmark."""
 SHARES = (0.4, 0.9, 1)
 """Parts of PostMark's time at which its phases end."""
+DISKS = (1, 2, 3, 4, 6, 8, 12, 15)
+"""Disks of the striped volumes."""
+ONE_DISK = {"sequential": 30.0, "random": 1.5}
+MOST = {"ide": 98.0, "scsi": 71.0}
+"""MB/s of one disk, and of any number of them, invented."""
 POSTMARK_S = (440, 170, 180, 210, 200, 260, 230, 190, 150)
 """PostMark in seconds, invented, on FILE_SYSTEMS."""
 
@@ -62,7 +81,8 @@ def unit(text: str) -> float:
 def sheet() -> list[dict]:
     """Rows of the paper's sheet; those of the cross-check are in no table."""
     with (ROOT / "config" / "cells" / "white2001.csv").open(newline="") as file:
-        rows = [row for row in csv.DictReader(file) if row["workload"] == "rawio"]
+        rows = [row for row in csv.DictReader(file) if row["workload"] == "rawio"
+                and row.get("array", NO_ARRAY) == NO_ARRAY]  # fmt: skip
     return [row | dict(word.split("=") for word in row["parameters"].split()) for row in rows]
 
 
@@ -95,13 +115,27 @@ def macro_result(key: tuple[str, ...], seconds: float, seed: int, scale: float =
     """The result.json of one cell of a macro benchmark."""
     side, tags, scheduler, file_system, workload, scripts = key
     controller = SCSI_CONTROLLER if side == "scsi" else "ide-piix" if tags == "none" else "ide-ahci"
-    row = {"controller": controller, "drive": DRIVES[side], "tags": tags, "scheduler": scheduler,
-           "file_system": file_system, "workload": workload,
-           "parameters": {"scripts": scripts} if scripts else {}}  # fmt: skip
-    parts = "-".join([workload, *row["parameters"].values(), *([] if scale == 1 else [f"x{scale:g}"])])
-    cell_id = f"{controller}.{DRIVES[side]}.t{tags}.{scheduler}.{file_system}.{parts}.s{seed:02d}"
+    system = System(controller, tags, scheduler, DRIVES[side])
     factor = 2 ** (1.2 * (unit(f"{scheduler} {side} {file_system} {workload}") - 0.5))
-    elapsed_ns = int(seconds * 1e9 * scale * factor * (1 + 0.02 * (unit(cell_id) - 0.5)))
+    return macro_of(system, file_system, workload, scripts, seconds * factor, seed, scale)
+
+
+def base(system: System) -> str:
+    """What the ids of a system's cells begin with."""
+    parts = [system.controller, system.drive, *([] if system.array == NO_ARRAY else [system.array])]
+    return ".".join([*parts, f"t{system.tags}", system.scheduler])
+
+
+def macro_of(
+    system: System, file_system: str, workload: str, scripts: str, seconds: float, seed: int, scale: float = 1
+) -> dict:
+    """The result.json of a macro benchmark that takes about so long on this system."""
+    tags = system.tags
+    row = system._asdict() | {"file_system": file_system, "workload": workload,
+                              "parameters": {"scripts": scripts} if scripts else {}}  # fmt: skip
+    parts = "-".join([workload, *row["parameters"].values(), *([] if scale == 1 else [f"x{scale:g}"])])
+    cell_id = f"{base(system)}.{file_system}.{parts}.s{seed:02d}"
+    elapsed_ns = int(seconds * 1e9 * scale * (1 + 0.02 * (unit(cell_id) - 0.5)))
     ends = [0, *(int(share * elapsed_ns) for share in SHARES)]
     names = POSTMARK_PHASES if workload == "postmark" else ("first", "second", "third")
     phases = [{"name": name, "begin_ns": begin, "end_ns": end}
@@ -115,24 +149,59 @@ def macro_result(key: tuple[str, ...], seconds: float, seed: int, scale: float =
 
 def result(row: dict, seed: int, rates: dict) -> dict:
     """The result.json of one cell of the raw device."""
-    setting = f"{row['controller']}.{row['drive']}.t{row['tags']}.{row['scheduler']}"
-    cell_id = f"{setting}.rawio-{row['op']}-{row['pattern']}.s{seed:02d}"
+    system = System(**{name: row.get(name, NO_ARRAY) for name in System._fields})
+    cell_id = f"{base(system)}.rawio-{row['op']}-{row['pattern']}.s{seed:02d}"
     side = "scsi" if row["controller"].startswith("scsi") else "ide"
     factor = 2 ** (1.4 * (unit(f"{row['scheduler']} {side} {row['pattern']}") - 0.5))
     rate = rates[f"t{row['tags']}.{row['scheduler']}", f"{side}.{row['op']}.{row['pattern']}"] * factor
     rate *= 1 + 0.02 * (unit(cell_id) - 0.5) + (0.01 if row["controller"] != SCSI_CONTROLLER else 0)
-    depth = 1 if row["tags"] == "none" else int(row["tags"])
+    return raw_of(system, row["op"], row["pattern"], rate, seed)
+
+
+def raw_of(system: System, op: str, pattern: str, rate: float, seed: int) -> dict:
+    """The result.json of a measurement of the device itself that reaches this rate."""
+    cell_id = f"{base(system)}.rawio-{op}-{pattern}.s{seed:02d}"
+    depth = 1 if system.tags == "none" else int(system.tags)
     metrics = {"rate_mb_s": rate, "elapsed_ns": int(BYTES / rate * 1000), "bytes": BYTES, "requests": 1280,
                "queue_depth_mean": 0.9 * depth, "queue_depth_max": depth, "drain_ns": 0, "read_hits": 0,
                "flushes": 0}  # fmt: skip
-    row = row | {"file_system": "raw", "workload": "rawio", "parameters": {k: row[k] for k in ("op", "pattern")}}
-    return record(cell_id, setting, row, 1, seed, metrics)
+    row = system._asdict() | {"file_system": "raw", "workload": "rawio",
+                              "parameters": {"op": op, "pattern": pattern}}  # fmt: skip
+    return record(cell_id, base(system), row, 1, seed, metrics)
+
+
+def array_results(seeds: int) -> Iterator[dict]:
+    """Table 7 near its numbers, and striped volumes that grow until their bus or PCI is full."""
+    made = set()
+    for p in printed("table7"):
+        first, second = p.row.split(".")
+        kind, side = p.column.split(".")
+        if side == "diff":
+            continue
+        system, near = table7_system(kind, side), float(p.value) * 2 ** (1.4 * (unit(p.row + p.column) - 0.5))
+        for seed in range(1, min(seeds, MACRO_SEEDS) + 1):
+            value = near * (1 + 0.02 * (unit(f"{p.row} {p.column} {seed}") - 0.5))
+            if first in OPS:
+                made.add((system, first, second))
+                yield raw_of(system, first, second, value, seed)
+            else:
+                yield macro_of(system, first, second, scripts_of(second), value, seed)
+    for side in SIDES:
+        for disks in DISKS:
+            system = System(QUEUED_CONTROLLERS[side], ARRAY_TAGS[side], "both", DRIVES[side], f"md-raid0-{disks}")
+            for op in OPS:
+                for pattern, one in ONE_DISK.items():
+                    if (system, op, pattern) not in made:
+                        rate = min(disks * one * (0.8 if op == "write" else 1), MOST[side])
+                        yield raw_of(system, op, pattern, rate, 1)
 
 
 def record(cell_id: str, run: str, row: dict, scale: float, seed: int, metrics: dict) -> dict:
     """What stands around the metrics."""
     host, disk = MACHINES[row["scheduler"]]
     given = {name: row[name] for name in ("controller", "drive", "tags", "file_system", "workload", "parameters")}
+    if row.get("array", NO_ARRAY) != NO_ARRAY:
+        given["array"] = row["array"]
     return {
         "schema": "spindle-result/1", "id": cell_id, "run": run, "status": "ok", "reason": None,
         "cell": {"guest": "linux", "host_scheduler": host, "disk_scheduler": disk, "scale": scale, "seed": seed}
@@ -153,6 +222,7 @@ def every(seeds: int, scales: dict[str, float]) -> Iterator[dict]:
     for key, seconds in macro_times().items():
         for seed in range(1, min(seeds, MACRO_SEEDS) + 1):
             yield macro_result(key, seconds, seed, scales.get(f"{key[3]}.{key[4]}", 1))
+    yield from array_results(seeds)
 
 
 def write(

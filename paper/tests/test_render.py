@@ -75,10 +75,27 @@ def test_render_table6_marks_what_does_not_compare(results):
     assert text.count("$n$ = 2 repetitions") == 2
 
 
+def test_render_table7_says_whether_its_percentages_follow(results, tmp_path):
+    folder = results / "tables" / "white2001"
+    assert "The paper's 22 percentages all follow from its own rates and times." in (folder / "table7.tex").read_text()
+    wrong = (folder / "table7.csv").read_text().replace("ffs.sdet,hardware.diff,%,100", "ffs.sdet,hardware.diff,%,50")
+    (tmp_path / "table7.csv").write_text(wrong)
+    text = render.render_table("white2001", "table7", "quick", tmp_path / "table7.csv")
+    assert r"do not follow from its own numbers: hardware ffs.sdet (50, computed 100)." in text
+
+
+def test_render_scaling_puts_both_papers_side_by_side(results):
+    text = (results / "tables" / "white2001" / "scaling.tex").read_text()
+    four = next(line for line in text.splitlines() if line.startswith("4 & "))
+    assert re.search(r"& 87 \{\tnote\{\w\}\} & 3\.63 ", four)
+    assert r"83.6*" in text
+    assert "IDE read 4, IDE write" in text
+
+
 def test_render_claims_say_what_the_paper_does_not_bear_out(results):
     text = (results / "report.tex").read_text()
-    assert text.count(r"\notborneout{}") == 11
-    assert "4 are about numbers that the paper does not print, and 11 are not borne out" in text
+    assert text.count(r"\notborneout{}") == 15
+    assert "4 are about numbers that the paper does not print, and 15 are not borne out" in text
 
 
 @pytest.mark.parametrize(
@@ -110,6 +127,10 @@ def test_view_repetitions(tmp_path, counts, text, marked):
          "Table 6: IDE, SDET on FFS, 32/64 tags, scheduler both"),
         ({"table": "table5", "row": "tnone.host", "column": "scsi.read.random"},
          "Table 5: SCSI, read random, no tags, scheduler host"),
+        ({"table": "table7", "row": "ffs.sdet", "column": "hardware.ide"},
+         "Table 7: IDE, SDET on FFS, hardware array"),
+        ({"table": "table7", "row": "write.random", "column": "software.scsi"},
+         "Table 7: SCSI, write random, software array"),
     ],
 )  # fmt: skip
 def test_view_label(row, text):
@@ -168,10 +189,11 @@ def test_pdf_has_every_row(pdf):
     text = re.sub(r"\s+", " ", text.replace("ﬁ", "fi"))
     labels = [label for label, _ in views.TABLE2_ROWS] + list(views.TABLE3_ROWS.values())
     labels += [label for pair in views.APPLICATIONS.values() for label in pair if label]
-    labels += list(views.SCHEDULERS.values()) + [f"Table {number}" for number in range(1, 7)]
+    labels += list(views.SCHEDULERS.values()) + [f"Table {number}" for number in range(1, 8)]
     labels += [text for (_, column), text in view.words("white2001", "table1").items() if column == "model"]
     labels += ["Beneath Table 5", "scsi-megasas", "Stand-ins", "Assumptions", "failed", "6 cells failed"]
     labels += [*views.BENCHMARKS.values(), *views.FILE_SYSTEM_NAMES.values(), "Beneath Table 6", "not supported"]
+    labels += [*views.KINDS.values(), "Beneath Table 7", "Disks side by side", "3ware 3W-6800"]
     assert [label for label in labels if label not in text] == []
 
 

@@ -3,9 +3,10 @@
 
 import yaml
 
-from analysis import numbers
+from analysis import chung2000, numbers
 from analysis.tables import ROOT
 from analysis.white2001 import (
+    ARRAYS,
     COMPARED,
     FILE_SYSTEMS,
     MACRO,
@@ -13,6 +14,7 @@ from analysis.white2001 import (
     OPS,
     PATTERNS,
     POSTMARK_PHASES,
+    SATURATES,
     SIDES,
     TABLE6_TAGS,
 )
@@ -32,6 +34,21 @@ FILE_SYSTEM_NAMES = {
     "ext3-writeback": "ext3, writeback", "ext3-journal": "ext3, journal", "reiserfs": "ReiserFS", "xfs": "XFS",
     "ntfs": "NTFS",
 }  # fmt: skip
+NO_NUMBER = "no number"
+ONE_SETTING = {"table4": "32 tags, both", "table7": "32/64 tags, both"}
+KINDS = {"software": "Software array", "hardware": "Hardware array"}
+MICRO7 = "Write micro benchmark (MB/s)"
+APPLICATIONS7 = {"ffs": "FFS (s)", "softupdates": "Soft Updates (s)"}
+NAMES7 = {name: text.partition(",")[0] for name, text in BENCHMARKS.items()}
+LIMITS = {
+    "limit.pci": "PCI", "limit.pci.64kb": "PCI", "limit.pci.riedel": "PCI", "limit.pci.random": "PCI, random",
+    "limit.ultra160": "Ultra160 adapter", "limit.scsi.others": "SCSI adapters",
+    "limit.3ware-5400": "3ware 3W-5400", "limit.3ware-6800": "3ware 3W-6800",
+}  # fmt: skip
+"""Rows of Chung et al.'s limits."""
+WORDS = {"advertised": "advertised", "gain": "gain", "factor": "over one disk", "striped": "RAID 0",
+         "mirrored": "TwinStor", "single": "one request", "software": "software", "hardware": "controller"}  # fmt: skip
+"""Words behind a column of Chung et al.'s numbers, for a reader."""
 TAGS = {"ide": ("none", "4", "32"), "scsi": ("none", "4", "32", "64", "128")}
 APPLICATIONS = {
     "sdet.1": ("SDET", "1 job"), "sdet.5": ("", "5 jobs"), "sdet.10": ("", "10 jobs"), "sdet.20": ("", "20 jobs"),
@@ -170,6 +187,132 @@ def table6(table: Table) -> dict:
     return {"halves": halves, "heads": heads}
 
 
+def table7(table: Table) -> dict:
+    """The arrays: one panel for those in software, one for those behind a controller."""
+
+    def line(kind: str, row: str, label: str) -> dict:
+        said = NOTES.get(row.partition(".")[2], "")
+        label += table.notes.mark(said) if said else ""
+        return {"label": label, "cells": [table.cell(row, f"{kind}.{side}", said=said) for side in SIDES],
+                "diff": table.cell(row, f"{kind}.diff", said=said)}  # fmt: skip
+
+    def panel(kind: str) -> dict:
+        micro = [line(kind, f"write.{pattern}", pattern.capitalize()) for pattern in PATTERNS]
+        groups = [{"label": MICRO7, "lines": micro}]
+        for half, label in APPLICATIONS7.items():
+            lines = [line(kind, f"{half}.{name}", NAMES7[name]) for name in MACRO]
+            groups.append({"label": label, "lines": lines})
+        return {"label": KINDS[kind], "groups": groups}
+
+    return {"panels": [panel(kind) for kind in ARRAYS], "percentages": percentages(table),
+            "odd": odd_cells(table)}  # fmt: skip
+
+
+def odd_cells(table: Table) -> dict[str, str]:
+    """Ours for the cells of Table 7 that are odd in the paper."""
+
+    def pair(row: str, kind: str) -> str:
+        return " and ".join(NO_NUMBER if value is None else numbers.fixed(value, 1) for value in
+                            (table.row(row, f"{kind}.{side}")["reproduced"] for side in SIDES))  # fmt: skip
+
+    return {"sequential": pair("write.sequential", "software"), "software": pair("write.random", "software"),
+            "hardware": pair("write.random", "hardware")}  # fmt: skip
+
+
+def percentages(table: Table) -> str:
+    """Whether Table 7's printed percentages are those of its own rates and times."""
+    wrong, count = [], 0
+    for entry in table.rows:
+        kind, _, column = entry["column"].partition(".")
+        if column != "diff":
+            continue
+        ide, scsi = (table.row(entry["row"], f"{kind}.{side}")["published"] for side in SIDES)
+        rate = entry["row"].startswith("write.")
+        percent = (numbers.percent_faster_rate if rate else numbers.percent_faster_time)(scsi, ide)
+        count += 1
+        if numbers.like(percent, entry["printed"]) != entry["printed"]:
+            wrong.append(f"{kind} {entry['row']} ({entry['printed']}, computed {numbers.like(percent, '0')})")
+    if wrong:
+        return f"The paper's percentages that do not follow from its own numbers: {'; '.join(wrong)}."
+    return f"The paper's {count} percentages all follow from its own rates and times."
+
+
+def scaling(table: Table) -> dict:
+    """Ours beside Chung et al.'s points, each with its gain over one disk."""
+    points = {(p.number.row, p.number.column): p for p in chung2000.points()}
+
+    def gain(prefix: str, disks: str, column: str, field: str) -> str:
+        """Over one disk."""
+        many, one = (table.index.get((prefix + row, column), {}).get(field) for row in (disks, "1"))
+        value = numbers.ratio(many, one)
+        return MISSING if value is None else numbers.fixed(value, RATIO_DIGITS)
+
+    def ours(disks: str, column: str) -> dict:
+        cell = table.cell(disks, column, like="0.0")
+        return {"value": cell.reproduced, "gain": gain("", disks, column, "reproduced")}
+
+    def theirs(disks: str, column: str) -> dict:
+        point = points.get((chung2000.PREFIX + disks, column))
+        if point is None:
+            factor = points.get((chung2000.PREFIX + disks, f"{column}.factor"))
+            return {"value": "", "gain": noted(table, factor) if factor else ""}
+        return {"value": noted(table, point), "gain": gain(chung2000.PREFIX, disks, column, "published")}
+
+    disks = [row for row in dict.fromkeys(entry["row"] for entry in table.rows) if row.isdigit()]
+    panels = []
+    for pattern, unit in (("sequential", "MB/s"), ("random", "1/s")):
+        lines = [
+            {"disks": row, "cells": [
+                part(row, f"{side}.{op}.{pattern}") for op in OPS for part in (ours, theirs) for side in SIDES
+            ]}
+            for row in disks
+        ]  # fmt: skip
+        panels.append({"ops": [{"label": f"{pattern.capitalize()} {op}"} for op in OPS],
+                       "units": ["MB/s", "MB/s", unit, unit], "lines": lines})  # fmt: skip
+    return {"paper": PAPER, "panels": panels, "saturation": saturation(table), "limits": limits(points)}
+
+
+def noted(table: Table, point: chung2000.Point) -> str:
+    """A number of Chung et al.'s with the letter of the place where it stands."""
+    about = " (about)" if point.mark == "about" else ""
+    return f"{point.number.value} {{{table.notes.mark(f'Chung et al., {point.where}{about}')}}}"
+
+
+def saturation(table: Table) -> list[str]:
+    """Sentences: how many disks reach what more of them do not raise."""
+    found = []
+    for side in SIDES:
+        for op in OPS:
+            entry = table.row(SATURATES, f"{side}.{op}.sequential")
+            if entry["reproduced"] is not None:
+                found.append(f"{side.upper()} {op} {entry['reproduced']:.0f}")
+            elif entry["cells"]:
+                found.append(f"{side.upper()} {op} {entry['reason']}")
+    if not found:
+        return []
+    return [f"Disks from which on more of them bring less than 5 %, sequential: {', '.join(found)}."]
+
+
+def limits(points: dict) -> list[dict]:
+    """What stands in no panel: limits of parts, gains, and what one disk more brings."""
+    found = []
+    for (row, column), point in points.items():
+        row = row.removeprefix(chung2000.PREFIX)
+        words = column.split(".")
+        if row not in LIMITS and row != SATURATES and len(words) <= 3:
+            continue
+        if row in LIMITS:
+            of, what = LIMITS[row], column
+        else:
+            of = f"{words[0].upper()} {words[1]}, {words[2]}"
+            disks = "saturated by" if row == SATURATES else f"{row} disks"
+            what = ", ".join([disks, *(WORDS[word] for word in words[3:])])
+        sign = {"about": r"$\approx$", "conflicting": "*"}.get(point.mark, "")
+        value = f"{point.number.value}*" if sign == "*" else f"{sign}{point.number.value}"
+        found.append({"of": of, "what": what, "value": value, "unit": point.number.unit, "where": point.where})
+    return found
+
+
 def filesystems(table: Table) -> dict:
     """PostMark on every file system, and SCSI's time over IDE's."""
     columns = (*POSTMARK_PHASES, "total")
@@ -202,13 +345,14 @@ def controllers(table: Table) -> dict:
 
 
 VIEWS = {"table1": table1, "table2": table2, "table3": table3, "table4": table4, "table5": table5,
-         "table6": table6, "controllers": controllers, "filesystems": filesystems}  # fmt: skip
+         "table6": table6, "table7": table7, "controllers": controllers, "filesystems": filesystems,
+         "scaling": scaling}  # fmt: skip
 
 
 def setting(table: str, row: str) -> str:
-    """A row for a reader: `32/64 tags, both`; Table 4's rows say what is measured, at one setting."""
-    if table == "table4":
-        return "32 tags, both"
+    """A row for a reader: `32/64 tags, both`; rows of Tables 4 and 7 say what is measured, at one setting."""
+    if table in ONE_SETTING:
+        return ONE_SETTING[table]
     tags, scheduler = row.removeprefix("t").split(".")
     return f"{'no tags' if tags == 'none' else tags.replace('-', '/') + ' tags'}, {scheduler}"
 
@@ -217,14 +361,19 @@ def quantity(table: str, row: str, column: str) -> str:
     """What is measured, for a reader: `SCSI PostMark`. Of a quotient's column, the part it is over is gone."""
     names = {side: side.upper() for side in SIDES} | HALVES
     names |= {name: text.partition(",")[0] for name, text in BENCHMARKS.items()}
-    # In Table 4 a row says what, in Table 6 a column.
-    parts = [*column.split("."), *(row.split(".") if table == "table4" else [])]
+    # In Tables 4 and 7 a row says what, in Table 6 a column.
+    parts = [*column.split("."), *(row.split(".") if table != "table6" else [])]
     return " ".join(names.get(part, part) for part in parts if part)
 
 
 def label(row: dict) -> str:
     """A table entry's name for a reader: `Table 5, 32 tags, both, SCSI read random`."""
     number = row["table"].removeprefix("table")
+    if row["table"] == "table7":
+        kind, side = row["column"].split(".")
+        first, second = row["row"].split(".")
+        what = f"{first} {second}" if first in OPS else f"{NAMES7[second]} on {HALVES[first]}"
+        return escape(f"Table 7: {side.upper()}, {what}, {kind} array")
     if row["table"] not in ("table5", "table6"):
         return escape(f"Table {number}, {row['row']}, {row['column']}".replace("_", " "))
     tags, scheduler = row["row"].removeprefix("t").split(".")
