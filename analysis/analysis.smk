@@ -15,12 +15,16 @@ REFERENCE_TABLES = ["table1", "table2"]
 DRIVE_TABLES = ["table3"]
 MEASURED_TABLES = ["table4", "table5", "table6"]
 EXTRA_TABLES = ["controllers", "filesystems"]
+# Made a second time from the committed reference numbers.
+COMMITTED_TABLES = ["table4", "table6", "filesystems"]
+COMMITTED = sorted(str(path) for path in Path(f"paper/{PAPER}/reference").glob("*.csv"))
 
 
 wildcard_constraints:
     cells_of="|".join(MEASURED_TABLES + EXTRA_TABLES + [cell_list.ALL]),
     reference="|".join(REFERENCE_TABLES),
     measured="|".join(MEASURED_TABLES + EXTRA_TABLES),
+    committed="|".join(COMMITTED_TABLES),
 
 
 localrules:
@@ -28,6 +32,9 @@ localrules:
     table_reference,
     table_drives,
     table_measured,
+    table_committed,
+    reference_page,
+    deviations,
     summary,
 
 
@@ -96,6 +103,55 @@ rule table_measured:
     shell:
         "{PYTHON} -m analysis.tables --paper {PAPER} --table {wildcards.measured} --results {RESULTS} "
         "--cells {input.cells} --out {output} 2>&1 | tee {log}"
+
+
+rule table_committed:
+    input:
+        lambda wildcards: published_of(wildcards.committed),
+        ANALYSIS_CODE,
+        COMMITTED,
+        f"config/{PAPER}.yaml",
+    output:
+        f"{TABLE_DIR}/reference.{{committed}}.csv",
+    log:
+        f"{RESULTS}/logs/{PAPER}.reference.{{committed}}.csv.log",
+    shell:
+        "{PYTHON} -m analysis.tables --paper {PAPER} --table {wildcards.committed} --reference --out {output} "
+        "2>&1 | tee {log}"
+
+
+rule reference_page:
+    input:
+        results_of(cell_list.ALL),
+        ANALYSIS_CODE,
+        COMMITTED,
+        expand(f"{TABLE_DIR}/{{source}}{{table}}.csv", source=["", "reference."], table=["table6", "filesystems"]),
+        cells=f"{RESULTS}/cells/{PAPER}.{cell_list.ALL}.txt",
+    output:
+        f"{RESULTS}/reference.json",
+    log:
+        f"{RESULTS}/logs/{PAPER}.reference_page.log",
+    shell:
+        "{PYTHON} -m analysis.reference_page --paper {PAPER} --results {RESULTS} --cells {input.cells} "
+        "--tables {TABLE_DIR} --out {output} 2>&1 | tee {log}"
+
+
+rule deviations:
+    input:
+        results_of(cell_list.ALL),
+        ANALYSIS_CODE,
+        COMMITTED,
+        f"paper/{PAPER}/deviations.yaml",
+        "config/schemas/deviations.schema.json",
+        expand(f"{TABLE_DIR}/{{source}}{{table}}.csv", source=["", "reference."], table=["table4", "table6"]),
+        cells=f"{RESULTS}/cells/{PAPER}.{cell_list.ALL}.txt",
+    output:
+        f"{RESULTS}/deviations.json",
+    log:
+        f"{RESULTS}/logs/{PAPER}.deviations.log",
+    shell:
+        "{PYTHON} -m analysis.deviations --paper {PAPER} --results {RESULTS} --cells {input.cells} "
+        "--tables {TABLE_DIR} --out {output} 2>&1 | tee {log}"
 
 
 rule summary:

@@ -14,3 +14,7 @@ class TableError(SpindleError):
 
 class ClaimError(SpindleError):
     """A claim cannot be read or evaluated."""
+
+
+class DeviationError(SpindleError):
+    """An explanation of a deviation is wrong, or names what is not there."""

@@ -20,10 +20,6 @@ COLUMNS = ("cell", *SETTING, *SUMS, "reason")
 def line(results: Path, cell_id: str) -> dict[str, str]:
     """One cell's line. The sums stand in its result if it is on a file system; else the trace is read."""
     cell = traces.cell(results, cell_id)
-    parts = cell.parts
-    scheduler = SCHEDULERS[parts["host_scheduler"], parts["disk_scheduler"]]
-    words = " ".join(f"{key}={value}" for key, value in parts["parameters"].items())
-    setting = parts | {"scheduler": scheduler, "parameters": words}
     sums: dict = {}
     if not cell.reason:
         sums = (
@@ -31,9 +27,17 @@ def line(results: Path, cell_id: str) -> dict[str, str]:
         )
     reason = cell.reason or ("" if sums else "the disk saw no request")
     return {
-        "cell": cell_id, **{name: str(setting[name]) for name in SETTING},
+        "cell": cell_id, **setting(cell.parts),
         **{name: shown(sums.get(name)) for name in SUMS}, "reason": reason,
     }  # fmt: skip
+
+
+def setting(parts: dict) -> dict[str, str]:
+    """A cell's setting as text, from the `cell` of its result."""
+    scheduler = SCHEDULERS[parts["host_scheduler"], parts["disk_scheduler"]]
+    words = " ".join(f"{key}={value}" for key, value in parts["parameters"].items())
+    named = parts | {"scheduler": scheduler, "parameters": words}
+    return {name: str(named[name]) for name in SETTING}
 
 
 def sums_of(summary: trace.Summary | None) -> dict:

@@ -2,6 +2,7 @@
 """result.json files as one tidy data frame, one row per cell. Failed cells stay, with status and reason."""
 
 import json
+from functools import cache
 from pathlib import Path
 
 import jsonschema
@@ -78,27 +79,35 @@ def flatten(result: dict) -> dict:
     return row | {"lock_guest": result["lock"]["guest"], "lock_moved": ";".join(result["lock"]["moved"])}
 
 
-def load(paths: list[Path], schema: Path = SCHEMA) -> pd.DataFrame:
-    """Results as a frame with COLUMNS, sorted by id.
+@cache
+def validator(schema: Path) -> jsonschema.Draft202012Validator:
+    """What checks results."""
+    return jsonschema.Draft202012Validator(json.loads(schema.read_text()))
+
+
+def checked(path: Path, schema: Path = SCHEMA) -> dict:
+    """A result.
 
     Raises ResultError for a file that is missing, no JSON, against the schema, or that names another cell than
     its folder does.
     """
-    validator = jsonschema.Draft202012Validator(json.loads(schema.read_text()))
-    rows = []
-    for path in paths:
-        try:
-            result = json.loads(path.read_text())
-        except OSError as error:
-            raise ResultError(f"result {path}: {error.strerror}; make it with `snakemake {path}`") from None
-        except ValueError as error:
-            raise ResultError(f"result {path}: no JSON ({error}); remove its folder and run again") from None
-        problem = jsonschema.exceptions.best_match(validator.iter_errors(result))
-        if problem:
-            raise ResultError(f"result {path}: {problem.json_path}: {problem.message}; remove its folder and run again")
-        if result["id"] != path.parent.name:
-            raise ResultError(f"result {path}: is of cell {result['id']!r}; remove its folder and run again")
-        rows.append(flatten(result))
+    try:
+        result = json.loads(path.read_text())
+    except OSError as error:
+        raise ResultError(f"result {path}: {error.strerror}; make it with `snakemake {path}`") from None
+    except ValueError as error:
+        raise ResultError(f"result {path}: no JSON ({error}); remove its folder and run again") from None
+    problem = jsonschema.exceptions.best_match(validator(schema).iter_errors(result))
+    if problem:
+        raise ResultError(f"result {path}: {problem.json_path}: {problem.message}; remove its folder and run again")
+    if result["id"] != path.parent.name:
+        raise ResultError(f"result {path}: is of cell {result['id']!r}; remove its folder and run again")
+    return result
+
+
+def load(paths: list[Path], schema: Path = SCHEMA) -> pd.DataFrame:
+    """Results as a frame with COLUMNS, sorted by id. Raises ResultError as `checked` does."""
+    rows = [flatten(checked(path, schema)) for path in paths]
     return pd.DataFrame(rows, columns=COLUMNS).sort_values("id", ignore_index=True)
 
 

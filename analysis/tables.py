@@ -2,6 +2,7 @@
 """Published numbers and results as one CSV per table, the only data its LaTeX is made from.
 
     python -m analysis.tables --paper white2001 --table table5 --results results/quick --cells LIST --out CSV
+    python -m analysis.tables --paper white2001 --table table6 --reference --out CSV
     python -m analysis.tables --paper white2001 --table table3 --drive ide=IDE.json --drive scsi=SCSI.json --out CSV
 
 Columns: row, column, unit, published (as printed), reproduced (mean over the cells that ran), std (sample standard
@@ -211,7 +212,7 @@ def read_drives(items: list[str]) -> dict[str, dict]:
 
 def main(argv: list[str] | None = None) -> int:
     """Command line; see the module's text."""
-    from analysis import white2001
+    from analysis import reference, white2001
 
     papers = {"white2001": white2001.TABLES}
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -219,6 +220,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--table", required=True)
     parser.add_argument("--results", type=Path, help="results/<profile>, for measured tables")
     parser.add_argument("--cells", type=Path, help="file with the table's cell ids, one a line")
+    parser.add_argument("--reference", action="store_true", help="from the paper's reference numbers, not from results")
     parser.add_argument("--drive", action="append", default=[], metavar="SIDE=FILE", help="a drive's description")
     parser.add_argument("--out", type=Path, required=True)
     args = parser.parse_args(argv)
@@ -228,8 +230,11 @@ def main(argv: list[str] | None = None) -> int:
             raise TableError(f"--table {args.table}: {args.paper} has {', '.join(sorted(tables))}")
         if args.cells and not args.results:
             raise TableError("--cells: say with --results where the results are, such as results/quick")
-        ids = load.read_cell_list(args.cells) if args.cells else []
-        frame = load.load_cells(args.results, ids) if ids else load.load([])
+        if args.reference:
+            frame = reference.read(reference.folder(args.paper)).frame
+        else:
+            ids = load.read_cell_list(args.cells) if args.cells else []
+            frame = load.load_cells(args.results, ids) if ids else load.load([])
         write(tables[args.table](frame=frame, drives=read_drives(args.drive)), args.out)
     except SpindleError as error:
         print(f"analysis.tables: {error}", file=sys.stderr)

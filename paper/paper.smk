@@ -6,11 +6,17 @@ from pathlib import Path
 PAPER_DIR = f"paper/{PAPER}"
 FIGURES = expand(f"{RESULTS}/figures/{PAPER}/{{figure}}.pdf", figure=["ratios", "tags"])
 PAPER_CODE = sorted(str(path) for folder in ("paper", PAPER_DIR) for path in Path(folder).glob("*.py"))
-NUMBERS_CODE = ["analysis/numbers.py", "analysis/tables.py", "analysis/white2001.py"]
+NUMBERS_CODE = [
+    f"analysis/{name}.py" for name in ("numbers", "tables", "white2001", "reference", "reference_page")
+]
+# Printed from the reference numbers, too, where the profile lacks some.
+COMMITTED_SHOWN = ["table6", "filesystems"]
 
 
 localrules:
     table_tex,
+    committed_tex,
+    comparison_page,
     lab_page,
     figures,
     report_tex,
@@ -26,12 +32,18 @@ def commit():
     return head.stdout.strip() + ("+" if changed.stdout.strip() else "")
 
 
+def committed_of(table):
+    """The same table made from the reference numbers, if the report prints it."""
+    return [f"{TABLE_DIR}/reference.{table}.csv"] if table in COMMITTED_SHOWN else []
+
+
 rule table_tex:
     input:
         NUMBERS_CODE,
         PAPER_CODE,
         lambda wildcards: sorted(str(path) for path in Path(PUBLISHED_DIR).glob(f"{wildcards.any_table}.text.csv")),
         f"{PAPER_DIR}/notes.tex.j2",
+        lambda wildcards: committed_of(wildcards.any_table),
         csv=f"{TABLE_DIR}/{{any_table}}.csv",
         template=f"{PAPER_DIR}/{{any_table}}.tex.j2",
     output:
@@ -40,9 +52,46 @@ rule table_tex:
         f"{RESULTS}/logs/{PAPER}.{{any_table}}.tex.log",
     wildcard_constraints:
         any_table="|".join(TABLES + EXTRA_TABLES),
+    params:
+        reference=lambda wildcards: " ".join(f"--reference {name}" for name in committed_of(wildcards.any_table)),
     shell:
         "{PYTHON} -m paper.render table --paper {PAPER} --table {wildcards.any_table} --profile {PROFILE} "
-        "--csv {input.csv} --out {output} 2>&1 | tee {log}"
+        "--csv {input.csv} {params.reference} --out {output} 2>&1 | tee {log}"
+
+
+rule committed_tex:
+    input:
+        NUMBERS_CODE,
+        PAPER_CODE,
+        COMMITTED,
+        f"{PAPER_DIR}/notes.tex.j2",
+        csv=f"{TABLE_DIR}/reference.{{shown}}.csv",
+        template=f"{PAPER_DIR}/{{shown}}.tex.j2",
+    output:
+        f"{TABLE_DIR}/reference.{{shown}}.tex",
+    log:
+        f"{RESULTS}/logs/{PAPER}.reference.{{shown}}.tex.log",
+    wildcard_constraints:
+        shown="|".join(COMMITTED_SHOWN),
+    shell:
+        "{PYTHON} -m paper.render table --paper {PAPER} --table {wildcards.shown} --profile {PROFILE} "
+        "--csv {input.csv} --as-reference --out {output} 2>&1 | tee {log}"
+
+
+rule comparison_page:
+    input:
+        ANALYSIS_CODE,
+        PAPER_CODE,
+        f"{PAPER_DIR}/comparison.tex.j2",
+        deviations=f"{RESULTS}/deviations.json",
+        reference=f"{RESULTS}/reference.json",
+    output:
+        f"{RESULTS}/comparison.tex",
+    log:
+        f"{RESULTS}/logs/{PAPER}.comparison.log",
+    shell:
+        "{PYTHON} -m paper.comparison_page --paper {PAPER} --deviations {input.deviations} "
+        "--reference {input.reference} --out {output} 2>&1 | tee {log}"
 
 
 rule lab_page:
@@ -100,6 +149,8 @@ rule report_pdf:
         FIGURES,
         expand(f"{RESULTS}/figures/{PAPER}/{{figure}}.pdf", figure=["schedule", "writes"]),
         f"{RESULTS}/traces.tex",
+        f"{RESULTS}/comparison.tex",
+        expand(f"{TABLE_DIR}/reference.{{table}}.tex", table=COMMITTED_SHOWN),
         "paper/build.py",
         tex=f"{RESULTS}/report.tex",
     output:

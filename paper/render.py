@@ -2,6 +2,7 @@
 """LaTeX from data: one table, or the report around them.
 
 python -m paper.render table --paper white2001 --table table5 --profile quick --csv CSV --out TEX
+python -m paper.render table --paper white2001 --table table6 --profile quick --csv CSV --as-reference --out TEX
 python -m paper.render report --paper white2001 --profile quick --summary JSON --lab JSON --out TEX
 """
 
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import yaml
 
-from analysis import numbers, summary
+from analysis import numbers, reference, reference_page, summary, tables
 from analysis.tables import ROOT
 from lab.cell.errors import SpindleError
 from paper import tex, validation
@@ -25,12 +26,19 @@ VIEWS = {"white2001": views}
 WORST = 6
 
 
-def render_table(paper: str, table: str, profile: str, path: Path) -> str:
-    """One table's LaTeX from its CSV."""
+def render_table(
+    paper: str, table: str, profile: str, path: Path, beside: Path | None = None, as_reference: bool = False
+) -> str:
+    """One table's LaTeX from its CSV. `beside` is the same table made from the reference numbers."""
     known = VIEWS[paper].VIEWS
     if table not in known:
         raise RenderError(f"--table {table}: {paper} has {', '.join(sorted(known))}")
-    data = Table(path, paper, table, profile)
+    made_from = None
+    if as_reference:
+        ids = {cell for row in tables.read(path) for cell in row["cells"]}
+        made_from = reference.read(reference.folder(paper)).describe(ids)
+    elsewhere = reference_page.lacking(path, beside) if beside else 0
+    data = Table(path, paper, table, profile, made_from, elsewhere)
     context = known[table](data)
     # The notes are complete only now, when every entry has been formatted.
     return tex.render([HERE / paper], f"{table}.tex.j2", context | {"table": data})
@@ -115,6 +123,8 @@ def main(argv: list[str] | None = None) -> int:
     table = commands.add_parser("table", help="one table's .tex from its .csv")
     table.add_argument("--table", required=True)
     table.add_argument("--csv", type=Path, required=True)
+    table.add_argument("--reference", type=Path, metavar="CSV", help="the table from the reference, if it is printed")
+    table.add_argument("--as-reference", action="store_true", help="the CSV is made from the reference")
     report = commands.add_parser("report", help="the report's .tex")
     report.add_argument("--summary", type=Path, required=True)
     report.add_argument("--lab", type=Path, required=True, help="made by paper.lab")
@@ -126,7 +136,7 @@ def main(argv: list[str] | None = None) -> int:
     args = parser.parse_args(argv)
     try:
         if args.command == "table":
-            text = render_table(args.paper, args.table, args.profile, args.csv)
+            text = render_table(args.paper, args.table, args.profile, args.csv, args.reference, args.as_reference)
         else:
             config = yaml.safe_load((ROOT / "config" / f"{args.paper}.yaml").read_text())
             found, lab = (json.loads(path.read_text()) for path in (args.summary, args.lab))

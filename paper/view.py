@@ -56,8 +56,13 @@ class Cell:
 class Table:
     """A table's data and the way its entries look."""
 
-    def __init__(self, path: Path, paper: str, table: str, profile: str):
+    def __init__(self, path: Path, paper: str, table: str, profile: str, made_from: dict | None = None,
+                 elsewhere: int = 0):  # fmt: skip
         self.path, self.paper, self.table, self.profile = path, paper, table, profile
+        self.made_from = made_from
+        """Of a table of reference numbers: what they were made from (analysis.reference)."""
+        self.elsewhere = elsewhere
+        """Numbers that are missing here, but not in the reference."""
         self.rows = tables.read(path)
         self.index = {(row["row"], row["column"]): row for row in self.rows}
         self.notes = Notes()
@@ -120,6 +125,8 @@ class Table:
 
     def source(self) -> str:
         """Drives, seeds, profile, file and its hash: what the numbers of this table are."""
+        if self.made_from is not None:
+            return self.made_from_text()
         ids = [CELL_ID.match(cell) for row in self.rows for cell in row["cells"]]
         if None in ids:
             raise RenderError(
@@ -135,6 +142,14 @@ class Table:
         digest = hashlib.sha256(self.path.read_bytes()).hexdigest()[:12]
         name = f"results/{self.profile}/tables/{self.paper}/{self.table}.csv"
         return escape(f"{'; '.join(parts)}; {name}, SHA-256 {digest}")
+
+    def made_from_text(self) -> str:
+        """The identity of reference numbers."""
+        inputs = "; ".join(f"{name} {', '.join(hashes)}" for name, hashes in self.made_from["inputs"].items())
+        return escape(
+            f"reference numbers of {self.made_from['cells']} cells, paper/{self.paper}/reference/cells.csv; identity "
+            f"{self.made_from['identity']}; made from {inputs}"
+        )
 
 
 def shaded(ratio: float | None) -> str:

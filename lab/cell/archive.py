@@ -65,8 +65,7 @@ def why_not(one: cells.Run, cell: cells.Cell, files: dict[str, bytes]) -> str | 
         return "its result.json does not fit the schema"
     if result["id"] != cell.id or result["status"] != "ok":
         return "it is no finished result of this cell"
-    here = identity.of_cell(one, cell, result["lock"]["moved"])
-    other = sorted(name for name in here if result["identity"].get(name) != here[name])
+    other = identity.other_inputs(one, cell, result)
     if other:
         return f"it was made from another version of: {', '.join(other)}"
     return None

@@ -208,6 +208,12 @@ def of_cell(run: cells.Run, one: cells.Cell, moved: list[str]) -> dict[str, str]
     }
 
 
+def other_inputs(run: cells.Run, one: cells.Cell, result: dict) -> list[str]:
+    """Inputs of a result that are not those which lie here; none for a result that still holds."""
+    here = of_cell(run, one, result["lock"]["moved"])
+    return sorted(name for name in here if result["identity"].get(name) != here[name])
+
+
 def files(profile: str) -> dict[str, object]:
     """Name and content of every identity file that a profile needs."""
     found: dict[str, object] = {}

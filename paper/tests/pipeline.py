@@ -3,9 +3,9 @@
 
 from pathlib import Path
 
+from analysis import deviations, reference, reference_page, summary, tables
 from analysis import figures as trace_data
-from analysis import summary, tables
-from paper import figures, lab, render, trace_figures, trace_page
+from paper import comparison_page, figures, lab, render, trace_figures, trace_page
 from paper.tests import synthetic, synthetic_traces
 
 PAPER = "white2001"
@@ -26,7 +26,17 @@ def run(root: Path, profile: str = "quick", **wanted) -> Path:
         name = ["--paper", PAPER, "--table", table]
         csv, tex = folder / f"{table}.csv", folder / f"{table}.tex"
         assert tables.main([*name, *given, "--out", str(csv)]) == 0
-        assert render.main(["table", *name, "--profile", profile, "--csv", str(csv), "--out", str(tex)]) == 0
+        if table in (*deviations.TABLES, *reference_page.SHOWN):
+            committed = folder / reference.table_file(table)
+            assert tables.main([*name, "--reference", "--out", str(committed)]) == 0
+        drawn = ["table", *name, "--profile", profile]
+        beside = []
+        if table in reference_page.SHOWN:
+            beside = ["--reference", str(committed)]
+            there = ["--csv", str(committed), "--as-reference", "--out", str(committed.with_suffix(".tex"))]
+            assert render.main([*drawn, *there]) == 0
+        assert render.main([*drawn, *beside, "--csv", str(csv), "--out", str(tex)]) == 0
+    compare(results, cells)
     draw_traces(results, cells)
     made = {name: str(results / f"{name}.json") for name in ("summary", "lab")}
     assert summary.main(["--paper", PAPER, "--tables", str(folder), "--out", made["summary"]]) == 0
@@ -35,6 +45,16 @@ def run(root: Path, profile: str = "quick", **wanted) -> Path:
     report = ["report", "--paper", PAPER, "--profile", profile, "--summary", made["summary"], "--lab", made["lab"]]
     assert render.main([*report, "--out", str(results / "report.tex")]) == 0
     return results
+
+
+def compare(results: Path, cells: list[str]) -> None:
+    """The sections on deviations and reference numbers."""
+    given = ["--paper", PAPER, *cells, "--tables", str(results / "tables" / PAPER)]
+    made = {name: str(results / f"{name}.json") for name in ("deviations", "reference")}
+    assert deviations.main([*given, "--out", made["deviations"]]) == 0
+    assert reference_page.main([*given, "--out", made["reference"]]) == 0
+    page = ["--paper", PAPER, *(part for name in made for part in (f"--{name}", made[name]))]
+    assert comparison_page.main([*page, "--out", str(results / "comparison.tex")]) == 0
 
 
 def draw_traces(results: Path, cells: list[str]) -> None:

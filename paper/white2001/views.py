@@ -205,6 +205,23 @@ VIEWS = {"table1": table1, "table2": table2, "table3": table3, "table4": table4,
          "table6": table6, "controllers": controllers, "filesystems": filesystems}  # fmt: skip
 
 
+def setting(table: str, row: str) -> str:
+    """A row for a reader: `32/64 tags, both`; Table 4's rows say what is measured, at one setting."""
+    if table == "table4":
+        return "32 tags, both"
+    tags, scheduler = row.removeprefix("t").split(".")
+    return f"{'no tags' if tags == 'none' else tags.replace('-', '/') + ' tags'}, {scheduler}"
+
+
+def quantity(table: str, row: str, column: str) -> str:
+    """What is measured, for a reader: `SCSI PostMark`. Of a quotient's column, the part it is over is gone."""
+    names = {side: side.upper() for side in SIDES} | HALVES
+    names |= {name: text.partition(",")[0] for name, text in BENCHMARKS.items()}
+    # In Table 4 a row says what, in Table 6 a column.
+    parts = [*column.split("."), *(row.split(".") if table == "table4" else [])]
+    return " ".join(names.get(part, part) for part in parts if part)
+
+
 def label(row: dict) -> str:
     """A table entry's name for a reader: `Table 5, 32 tags, both, SCSI read random`."""
     number = row["table"].removeprefix("table")

@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: MIT
+"""Where ours is off by more than FACTOR, and the explanations that paper/<paper>/deviations.yaml has.
+
+    python -m analysis.deviations --paper white2001 --results results/quick --tables DIR --cells LIST --out JSON
+
+Looked at are the numbers of Tables 4 and 6 at the paper's size, and the quotients FFS over Soft Updates and IDE over
+SCSI, ours against the paper's: a quotient compares where an absolute time does not (SSH). A quotient is made of two
+numbers of this profile, or of two of the reference (paper/<paper>/reference), never of one each.
+"""
+
+import argparse
+import json
+import sys
+from dataclasses import asdict, dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from analysis import claims, load, measures, numbers, reference, tables
+from analysis.errors import DeviationError
+from analysis.tables import FULL_SCALE, ROOT
+from lab.cell import config
+from lab.cell.errors import SpindleError
+
+FACTOR = 1.5
+"""A quotient of ours and the paper's beyond this, either way, wants an explanation."""
+TABLES = ("table4", "table6")
+NUMBER = "number"
+QUOTIENTS = {"ffs/softupdates": ("ffs", "softupdates"), "ide/scsi": ("ide", "scsi")}
+"""Parts of a column: the quotient is the first's number over the second's."""
+OWN, REFERENCE = "profile", "reference"
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """Something that the paper's numbers say and ours may say otherwise."""
+
+    of: str
+    table: str
+    row: str
+    column: str
+    published: float
+    reproduced: float
+    origin: str
+    unit: str = ""
+    """Empty for a quotient."""
+
+    @property
+    def ratio(self) -> float:
+        """Ours over the paper's."""
+        return self.reproduced / self.published
+
+    @property
+    def off(self) -> bool:
+        """It wants an explanation."""
+        return numbers.off(self.ratio) > FACTOR
+
+
+def usable(row: dict | None) -> bool:
+    """A number of ours is there, at the paper's size."""
+    return row is not None and row["reproduced"] is not None and (row["scale"] or FULL_SCALE) == FULL_SCALE
+
+
+def candidates(table: str, rows: list[dict]) -> list[tuple[str, str, str, list[tuple[str, str]]]]:
+    """Of what kind, row, column, and the table's entries that it is made of; in the table's order."""
+    known = [(row["row"], row["column"]) for row in rows if row["unit"] != "%"]
+    found = [(NUMBER, row, column, [(row, column)]) for row, column in known]
+    for name, (over, under) in QUOTIENTS.items():
+        for row, column in known:
+            parts = column.split(".")
+            if over not in parts:
+                continue
+            at = parts.index(over)
+            other = (row, ".".join([*parts[:at], under, *parts[at + 1 :]]))
+            if other in known:
+                found.append((name, row, ".".join(parts[:at] + parts[at + 1 :]), [(row, column), other]))
+    return found
+
+
+def quantities(own: dict[str, list[dict]], other: dict[str, list[dict]]) -> list[Quantity]:
+    """All that can be compared. `own` and `other` are table data by table: this profile's, and the reference's."""
+    found = []
+    for table, rows in own.items():
+        indexes = [
+            (origin, {(row["row"], row["column"]): row for row in part})
+            for origin, part in ((OWN, rows), (REFERENCE, other.get(table, [])))
+        ]
+        for of, row, column, entries in candidates(table, rows):
+            for origin, index in indexes:
+                parts = [index.get(entry) for entry in entries]
+                if not all(map(usable, parts)):
+                    continue
+                if of == NUMBER:
+                    # The table knows what compares in absolute terms.
+                    if parts[0]["ratio"] is not None:
+                        entry = parts[0]
+                        found.append(Quantity(of, table, row, column, entry["published"], entry["reproduced"], origin,
+                                              entry["unit"]))  # fmt: skip
+                else:
+                    published, reproduced = (parts[0][name] / parts[1][name] for name in ("published", "reproduced"))
+                    found.append(Quantity(of, table, row, column, published, reproduced, origin))
+                break
+    return found
+
+
+def fits(where: dict, of: str, table: str, row: str, column: str) -> bool:
+    """A `where` of deviations.yaml names this quantity."""
+    return (where["of"], where["table"]) == (of, table) and all(
+        fnmatchcase(text, where[name]) for name, text in (("row", row), ("column", column))
+    )
+
+
+def listed_path(paper: str) -> Path:
+    """A paper's explanations."""
+    return ROOT / "paper" / paper / "deviations.yaml"
+
+
+def read(path: Path, paper: str) -> list[dict]:
+    """The explanations. Raises DeviationError for a repeated id, and for a pattern that fits nothing printed."""
+    listed = config.read_yaml(path, "deviations")["deviations"]
+    printed = {}
+    for table in TABLES:
+        rows = [asdict(entry) for entry in tables.read_published(tables.published_dir(paper) / f"{table}.csv")]
+        printed[table] = candidates(table, rows)
+    seen = set()
+    for item in listed:
+        where = f"{config.show(path)}: deviation {item['id']!r}"
+        if item["id"] in seen:
+            raise DeviationError(f"{where}: stands there twice; rename one")
+        seen.add(item["id"])
+        for part in item["where"]:
+            if not any(fits(part, of, part["table"], row, column) for of, row, column, _ in printed[part["table"]]):
+                raise DeviationError(
+                    f"{where}: no {part['of']} of {part['table']} fits row {part['row']!r}, column {part['column']!r}; "
+                    f"names are those of published/{part['table']}.csv, less the part that a quotient is over"
+                )
+    return listed
+
+
+def evidence(item: dict, results: Path, ids: set[str], committed: reference.Reference) -> dict:
+    """One piece of evidence with its value, and where that comes from; `value` is None where nothing has it."""
+    if "command" in item:
+        return item | {"cell": None, "origin": "command", "trace": False, "reason": ""}
+    expression, cell_id = item["value"], item["cell"]
+    wanted = measures.names(expression)
+    found = item | {"command": None, "value": None, "origin": None, "trace": measures.from_trace(wanted), "reason": ""}
+    if cell_id in ids and reference.finished(results, cell_id):
+        known, found["origin"] = measures.of_cell(results, cell_id, wanted), OWN
+    elif cell_id in committed.cells:
+        known, found["origin"] = committed.measures_of(cell_id), REFERENCE
+    else:
+        return found | {"reason": f"{cell_id} is neither measured here nor in the reference"}
+    missing = sorted(wanted - known.keys())
+    if missing and found["origin"] == OWN:
+        hint = config.nearest(missing[0], known)
+        raise DeviationError(f"deviations.yaml: {expression!r}: {cell_id} has no measure {missing[0]!r}; {hint}")
+    if missing:
+        return found | {"reason": f"the reference has no {missing[0]} of {cell_id}"}
+    return found | {"value": float(claims.evaluate(expression, known, no_table))}
+
+
+def no_table(table: str, row: str, column: str) -> float:
+    """Evidence is about one cell."""
+    raise DeviationError(f"deviations.yaml: cell({table!r}, ...) does not belong into evidence; name measures")
+
+
+def span(group: list[Quantity]) -> dict:
+    """Several quantities of one kind: how many, their range, and where the farthest one is."""
+    ratios = [quantity.ratio for quantity in group]
+    first = group[0]
+    return {
+        "of": first.of, "table": first.table, "column": first.column, "unit": first.unit,
+        "rows": [quantity.row for quantity in group], "origins": sorted({quantity.origin for quantity in group}),
+        **{name: [min(values), max(values)] for name, values in (
+            ("published", [quantity.published for quantity in group]),
+            ("reproduced", [quantity.reproduced for quantity in group]), ("ratio", ratios))},
+    }  # fmt: skip
+
+
+def spans(found: list[Quantity]) -> list[dict]:
+    """Quantities grouped by kind, table and column (in Table 4 by row), in order."""
+    groups: dict[tuple, list[Quantity]] = {}
+    for quantity in found:
+        key = (quantity.table, quantity.of, quantity.column, quantity.row if quantity.table == "table4" else "")
+        groups.setdefault(key, []).append(quantity)
+    return [span(group) for group in groups.values()]
+
+
+def build(listed: list[dict], found: list[Quantity], results: Path, ids: set[str],
+          committed: reference.Reference) -> dict:  # fmt: skip
+    """Everything that the report prints."""
+    explained, taken = [], set()
+    for item in listed:
+        named = [q for q in found if any(fits(part, q.of, q.table, q.row, q.column) for part in item["where"])]
+        off = [quantity for quantity in named if quantity.off]
+        taken |= set(off)
+        explained.append({
+            "id": item["id"], "title": item["title"], "why": item["why"].strip(), "measured": len(named),
+            "off": len(off), "spans": spans(off or named),
+            "evidence": [evidence(piece, results, ids, committed) for piece in item["evidence"]],
+        })  # fmt: skip
+    off = [quantity for quantity in found if quantity.off]
+    return {
+        "factor": FACTOR, "compared": len(found), "off": len(off),
+        "explained": explained, "unexplained": spans([quantity for quantity in off if quantity not in taken]),
+    }  # fmt: skip
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Command line; see the module's text."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--paper", required=True)
+    parser.add_argument("--results", type=Path, required=True, help="results/<profile>")
+    parser.add_argument("--tables", type=Path, required=True, help="folder with the tables' CSV files")
+    parser.add_argument("--cells", type=Path, required=True, help="file with the profile's cell ids, one a line")
+    parser.add_argument("--out", type=Path, required=True)
+    args = parser.parse_args(argv)
+    try:
+        own = {table: tables.read(args.tables / f"{table}.csv") for table in TABLES}
+        other = {table: tables.read(args.tables / reference.table_file(table)) for table in TABLES}
+        ids = set(load.read_cell_list(args.cells))
+        committed = reference.read(reference.folder(args.paper))
+        listed = read(listed_path(args.paper), args.paper)
+        found = build(listed, quantities(own, other), args.results, ids, committed)
+    except SpindleError as error:
+        print(f"analysis.deviations: {error}", file=sys.stderr)
+        return 1
+    args.out.write_text(json.dumps(found, indent=1) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,308 @@
+# SPDX-License-Identifier: MIT
+"""Reference numbers: those of finished cells on file systems, committed so that they can be read without measuring.
+
+    python -m analysis.reference --profile full      take this profile's finished cells into the reference
+    python -m analysis.reference --check             hold all results that lie here against it
+
+In paper/<paper>/reference/: cells.csv has one line a cell: its setting, elapsed time, the sums of its trace and what it
+was made from (`identity`: the hash over all its inputs; `input_*`: over each). phases.csv has its phases, measures.csv
+what deviations.yaml wants besides. No traces, dates or machines stand there.
+
+Taken are results that ended well and were made from the sources that lie here; others are named and leave the
+reference as it was, and so do cells without a result here. A check fails if numbers of the same identity differ, which
+the lab's determinism forbids; numbers of another identity are listed as moved.
+"""
+
+import argparse
+import csv
+import sys
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+import pandas as pd
+import yaml
+
+from analysis import io_summary, load, measures, numbers
+from analysis.errors import ResultError
+from analysis.tables import ROOT
+from lab.cell import cells, identity, paths
+from lab.cell.errors import SpindleError
+
+PAPER = "white2001"
+ELAPSED = "elapsed_ns"
+NUMBERS = (ELAPSED, *io_summary.SUMS)
+"""Columns of cells.csv that were measured."""
+INPUTS = (*load.IDENTITY, "file_system")
+IDENTITY_DIGITS, INPUT_DIGITS = 16, 12
+"""Kept of a hash over everything, and over one input."""
+CELLS = ("cell", "guest", *io_summary.SETTING, *NUMBERS, "identity", *(f"input_{name}" for name in INPUTS))
+PHASES = ("cell", "phase", "begin_ns", "end_ns")
+MEASURES = ("cell", "measure", "value")
+FILES = {"cells.csv": CELLS, "phases.csv": PHASES, "measures.csv": MEASURES}
+
+
+def folder(paper: str) -> Path:
+    """Where a paper's reference numbers are."""
+    return ROOT / "paper" / paper / "reference"
+
+
+def table_file(table: str) -> str:
+    """Table data made from the reference, beside that of the profile."""
+    return f"reference.{table}.csv"
+
+
+@dataclass
+class Reference:
+    """The committed numbers by cell, as text."""
+
+    cells: dict[str, dict[str, str]] = field(default_factory=dict)
+    phases: dict[str, list[dict[str, str]]] = field(default_factory=dict)
+    measures: dict[str, dict[str, str]] = field(default_factory=dict)
+
+    def measures_of(self, cell_id: str) -> dict[str, float]:
+        """A cell's measures, as analysis.measures names them."""
+        line = self.cells[cell_id]
+        found = measures.timed(int(line[ELAPSED]), self.phases_of(cell_id))
+        found |= {name: number(line[name]) for name in io_summary.SUMS if line[name]}
+        return found | {name: number(value) for name, value in self.measures.get(cell_id, {}).items()}
+
+    def phases_of(self, cell_id: str) -> list[dict]:
+        """A cell's phases, as its result has them."""
+        return [
+            {"name": line["phase"], "begin_ns": int(line["begin_ns"]), "end_ns": int(line["end_ns"])}
+            for line in self.phases.get(cell_id, [])
+        ]
+
+    @cached_property
+    def frame(self) -> pd.DataFrame:
+        """The cells as `analysis.load` gives them; what a table does not need is empty."""
+        rows = []
+        for cell_id, line in sorted(self.cells.items()):
+            words = dict(word.split("=", 1) for word in line["parameters"].split())
+            row = dict.fromkeys(load.COLUMNS) | {name: line[name] for name in load.COLUMNS if name in line}
+            row |= {"id": cell_id, "run": cell_id, "status": "ok", "reason": ""}
+            row |= {name: words.get(name, "") for name in load.PARAMETERS}
+            row |= {"parameters": " ".join(f"{name}={value}" for name, value in sorted(words.items()))}
+            row |= {"scale": number(line["scale"]), "seed": int(line["seed"]), "phases": self.phases_of(cell_id)}
+            row |= {name: number(line[name]) for name in NUMBERS if name in row and line[name]}
+            rows.append(row)
+        return pd.DataFrame(rows, columns=load.COLUMNS)
+
+    def describe(self, of: set[str] | None = None) -> dict:
+        """What the numbers of these cells, or of all, were made from, for the report."""
+        lines = [line for cell, line in sorted(self.cells.items()) if of is None or cell in of]
+        together = identity.digest([[line["cell"], line["identity"]] for line in lines])
+        shared = ("qemu", "model", "guest")
+        return {
+            "cells": len(lines), "identity": together[:IDENTITY_DIGITS] if lines else "",
+            "inputs": {name: sorted({line[f"input_{name}"] for line in lines}) for name in shared},
+        }  # fmt: skip
+
+
+def number(text: str) -> float:
+    """A number of a CSV file; an integer stays one."""
+    return int(text) if text.lstrip("-").isdigit() else float(text)
+
+
+def read_lines(path: Path, columns: tuple[str, ...]) -> list[dict[str, str]]:
+    """Lines of one file; none where it is not there yet."""
+    if not path.exists():
+        return []
+    with path.open(newline="") as file:
+        reader = csv.DictReader(file)
+        if tuple(reader.fieldnames or ()) != columns:
+            raise ResultError(f"{path}:1: columns are not {','.join(columns)}; restore the file, or write it again")
+        lines = []
+        for line in reader:
+            if None in line or None in line.values():
+                raise ResultError(f"{path}:{reader.line_num}: {len(columns)} columns are expected; restore the file")
+            lines.append(line)
+    return lines
+
+
+def read(path: Path) -> Reference:
+    """The reference in this folder."""
+    found = {name: read_lines(path / name, columns) for name, columns in FILES.items()}
+    reference = Reference({line["cell"]: line for line in found["cells.csv"]})
+    for line in found["phases.csv"]:
+        reference.phases.setdefault(line["cell"], []).append(line)
+    for line in found["measures.csv"]:
+        reference.measures.setdefault(line["cell"], {})[line["measure"]] = line["value"]
+    return reference
+
+
+def write(reference: Reference, path: Path) -> None:
+    """The reference as files, sorted by cell: the same numbers give the same bytes."""
+    known = sorted(reference.cells)
+    lines = {
+        "cells.csv": [reference.cells[cell] for cell in known],
+        "phases.csv": [line for cell in known for line in reference.phases.get(cell, [])],
+        "measures.csv": [
+            {"cell": cell, "measure": name, "value": value}
+            for cell in known
+            for name, value in sorted(reference.measures.get(cell, {}).items())
+        ],
+    }
+    for name, columns in FILES.items():
+        io_summary.write(lines[name], columns, path / name)
+
+
+def finished(results: Path, cell_id: str) -> bool:
+    """A cell below results/<profile> has a number."""
+    path = results / "cells" / cell_id / "result.json"
+    return path.is_file() and load.checked(path)["status"] == "ok"
+
+
+def lines_of(result: dict) -> tuple[dict[str, str], list[dict[str, str]]]:
+    """A result's line of cells.csv and its lines of phases.csv."""
+    cell_id, metrics, made_from = result["id"], result["metrics"], result["identity"]
+    line = {"cell": cell_id, "guest": result["cell"]["guest"]} | io_summary.setting(result["cell"])
+    line |= {name: io_summary.shown(metrics.get(name)) for name in NUMBERS}
+    line |= {"identity": identity.digest(made_from)[:IDENTITY_DIGITS]}
+    line |= {f"input_{name}": made_from.get(name, "")[:INPUT_DIGITS] for name in INPUTS}
+    phases = [
+        {"cell": cell_id, "phase": phase["name"], "begin_ns": str(phase["begin_ns"]), "end_ns": str(phase["end_ns"])}
+        for phase in metrics.get("phases", [])
+    ]
+    return line, phases
+
+
+def wanted_measures(path: Path) -> dict[str, set[str]]:
+    """Measures that a paper's deviations.yaml names, by cell."""
+    found: dict[str, set[str]] = {}
+    for item in yaml.safe_load(path.read_text())["deviations"] if path.exists() else []:
+        for piece in item["evidence"]:
+            if "cell" in piece:
+                found.setdefault(piece["cell"], set()).update(measures.names(piece["value"]))
+    return found
+
+
+def take(reference: Reference, profile: str, results: Path, wanted: dict[str, set[str]]) -> tuple[int, list[str]]:
+    """Take a profile's finished cells; returns how many, and what was refused, why."""
+    taken, refused = 0, []
+    for run in cells.runs(profile).values():
+        for cell in run.cells:
+            path = results / "cells" / cell.id / "result.json"
+            if cell.raw or not path.is_file():
+                continue
+            result = load.checked(path)
+            if result["status"] != "ok":
+                refused.append(f"{cell.id}: failed: {result['reason']}")
+                continue
+            other = identity.other_inputs(run, cell, result)
+            if other:
+                refused.append(f"{cell.id}: stale: it was made from another version of {', '.join(other)}")
+                continue
+            line, phases = lines_of(result)
+            reference.cells[cell.id], reference.phases[cell.id] = line, phases
+            reference.measures.pop(cell.id, None)
+            names = wanted.get(cell.id, set())
+            has = reference.measures_of(cell.id)
+            if names - has.keys():
+                known = measures.of_cell(results, cell.id, names)
+                reference.measures[cell.id] = {
+                    name: io_summary.shown(known[name]) for name in sorted(names - has.keys()) if name in known
+                }
+            taken += 1
+    return taken, refused
+
+
+@dataclass
+class Comparison:
+    """Results held against the reference."""
+
+    same: int = 0
+    differ: list[str] = field(default_factory=list)
+    """Same inputs, other numbers: one line each."""
+    moved: list[dict] = field(default_factory=list)
+    """Other inputs: `cell`, `here_ns`, `reference_ns`, `ratio`, `inputs`."""
+    unknown: int = 0
+    """Finished cells on file systems that the reference does not have."""
+
+
+def compare(reference: Reference, results: list[dict]) -> Comparison:
+    """Finished results against the reference."""
+    found = Comparison()
+    for result in sorted(results, key=lambda result: result["id"]):
+        cell_id = result["id"]
+        if cell_id not in reference.cells:
+            found.unknown += result["cell"]["file_system"] != cells.RAW
+            continue
+        (line, phases), there = lines_of(result), reference.cells[cell_id]
+        if line["identity"] != there["identity"]:
+            here_ns, reference_ns = int(line[ELAPSED]), int(there[ELAPSED])
+            other = [name for name in INPUTS if line[f"input_{name}"] != there[f"input_{name}"]]
+            found.moved.append({"cell": cell_id, "here_ns": here_ns, "reference_ns": reference_ns,
+                                "ratio": here_ns / reference_ns, "inputs": other})  # fmt: skip
+            continue
+        wrong = [f"{name} is {line[name]}, not {there[name]}" for name in NUMBERS if line[name] != there[name]]
+        if phases != reference.phases.get(cell_id, []):
+            wrong.append("its phases are others")
+        found.same += not wrong
+        found.differ += [f"{cell_id}: {text}" for text in wrong]
+    return found
+
+
+def finished_results(results: Path) -> list[dict]:
+    """The results below results/<profile> that have a number."""
+    found = [load.checked(path) for path in sorted(results.glob("cells/*/result.json")) if path.parent.name[0] != "."]
+    return [result for result in found if result["status"] == "ok"]
+
+
+def check(reference: Reference, folders: list[Path]) -> int:
+    """Print how all results compare; returns how many numbers must not differ but do."""
+    wrong = 0
+    for results in folders:
+        found = compare(reference, finished_results(results))
+        wrong += len(found.differ)
+        print(
+            f"{results.name}: {found.same} cells have the reference's numbers, {len(found.moved)} moved, "
+            f"{len({line.partition(':')[0] for line in found.differ})} differ; {found.unknown} are not in the reference"
+        )
+        for one in found.moved:
+            seconds = [numbers.fixed(numbers.seconds(one[name]), 3) for name in ("here_ns", "reference_ns")]
+            print(
+                f"moved: {one['cell']}: {numbers.fixed(one['ratio'], 3)} times "
+                f"({seconds[0]} s, reference {seconds[1]} s); made from another version of {', '.join(one['inputs'])}"
+            )
+        for line in found.differ:
+            print(f"error: made from the same inputs, but {line} as in the reference", file=sys.stderr)
+    return wrong
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Command line; see the module's text."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--paper", default=PAPER)
+    parser.add_argument("--profile", help="take the finished cells of smoke, quick or full")
+    parser.add_argument("--check", action="store_true", help="compare the results of all profiles, change nothing")
+    args = parser.parse_args(argv)
+    if args.check == bool(args.profile):
+        parser.error("give --profile, or --check alone")
+    root = paths.ROOT / "results"
+    place = folder(args.paper)
+    try:
+        reference = read(place)
+        if args.check:
+            return 1 if check(reference, sorted(path for path in root.glob("*") if path.is_dir())) else 0
+        listed = ROOT / "paper" / args.paper / "deviations.yaml"
+        taken, refused = take(reference, args.profile, root / args.profile, wanted_measures(listed))
+        write(reference, place)
+    except SpindleError as error:
+        print(f"analysis.reference: {error}", file=sys.stderr)
+        return 1
+    print(f"{taken} cells taken; the reference has {len(reference.cells)}")
+    for text in refused:
+        print(f"refused: {text}", file=sys.stderr)
+    if refused:
+        print(
+            f"{len(refused)} cells are left as they were in the reference; "
+            f"run them again: make report PROFILE={args.profile}",
+            file=sys.stderr,
+        )
+    return 1 if refused else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

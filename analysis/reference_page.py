@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: MIT
+"""What the report says of the reference: what it is made from, this profile's cells beside it, and small cells.
+
+python -m analysis.reference_page --paper white2001 --results results/quick --cells LIST --tables DIR --out JSON
+"""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from analysis import load, reference, scaled, tables
+from lab.cell.errors import SpindleError
+
+SHOWN = ("table6", "filesystems")
+"""Tables that the report prints from the reference where the profile has not all their numbers."""
+
+
+def lacking(own: Path, other: Path) -> int:
+    """Numbers at the paper's size that a table has if made from the reference, and not if made from the profile."""
+    there = {(row["row"], row["column"]) for row in tables.read(other) if at_full_size(row)}
+    return sum((row["row"], row["column"]) in there and not at_full_size(row) for row in tables.read(own))
+
+
+def at_full_size(row: dict) -> bool:
+    """The number is there, at the paper's size."""
+    return row["reproduced"] is not None and row["scale"] == tables.FULL_SCALE
+
+
+def build(paper: str, results: Path, ids: list[str], folder: Path) -> dict:
+    """Everything that the report prints of the reference."""
+    committed = reference.read(reference.folder(paper))
+    known = set(ids)
+    found = reference.compare(committed, [one for one in reference.finished_results(results) if one["id"] in known])
+    return committed.describe() | {
+        "same": found.same, "moved": found.moved, "differ": found.differ,
+        "lacking": {
+            table: lacking(folder / f"{table}.csv", folder / reference.table_file(table)) for table in SHOWN
+        },
+        "scaled": scaled.build(load.load_cells(results, ids), committed.frame),
+    }  # fmt: skip
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Command line; see the module's text."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--paper", required=True)
+    parser.add_argument("--results", type=Path, required=True, help="results/<profile>")
+    parser.add_argument("--cells", type=Path, required=True, help="file with the profile's cell ids, one a line")
+    parser.add_argument("--tables", type=Path, required=True, help="folder with the tables' CSV files")
+    parser.add_argument("--out", type=Path, required=True)
+    args = parser.parse_args(argv)
+    try:
+        found = build(args.paper, args.results, load.read_cell_list(args.cells), args.tables)
+    except SpindleError as error:
+        print(f"analysis.reference_page: {error}", file=sys.stderr)
+        return 1
+    args.out.write_text(json.dumps(found, indent=1) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: MIT
+"""The report's sections on deviations and reference numbers as LaTeX.
+
+python -m paper.comparison_page --paper white2001 --deviations JSON --reference JSON --out TEX
+"""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from analysis import numbers, reference
+from analysis.deviations import REFERENCE
+from lab.cell.errors import SpindleError
+from paper import tex
+from paper.errors import RenderError
+from paper.render import HERE, VIEWS
+
+NONE = "--"
+DIGITS = 3
+"""Significant digits of evidence and of the numbers in a range."""
+QUOTIENTS = {"ffs/softupdates": "FFS/Soft Updates", "ide/scsi": "IDE/SCSI"}
+ROWS_NAMED = 3
+"""Of more rows, only their number is said."""
+
+
+def short(value: float) -> str:
+    """A number with DIGITS digits, and at least those before the point."""
+    places = 0 if value == 0 else DIGITS - len(numbers.fixed(abs(value), 0).lstrip("0"))
+    return numbers.fixed(value, max(0, min(places, DIGITS)))
+
+
+def span(values: list[float], shown=short) -> str:
+    """The smallest and the largest, or the one there is."""
+    low, high = map(shown, values)
+    return low if low == high else rf"{low}\,--\,{high}"
+
+
+def ratio(value: float) -> str:
+    """A quotient of ours and the paper's."""
+    return numbers.fixed(value, 2)
+
+
+def line(paper: str, found: dict) -> dict:
+    """Some quantities of one kind for a reader."""
+    rows = found["rows"]
+    where = VIEWS[paper].quantity(found["table"], rows[0], found["column"])
+    what = QUOTIENTS.get(found["of"], "")
+    named = ", ".join(VIEWS[paper].setting(found["table"], row) for row in rows)
+    return {
+        "table": found["table"].removeprefix("table"), "what": " ".join(part for part in (what, where) if part),
+        "rows": named if len(rows) <= ROWS_NAMED else f"{len(rows)} settings", "unit": found["unit"],
+        "published": span(found["published"]), "reproduced": span(found["reproduced"]),
+        "ratio": span(found["ratio"], ratio), "reference": REFERENCE in found["origins"],
+    }  # fmt: skip
+
+
+def deviations(paper: str, found: dict) -> dict:
+    """What the template sees of the deviations."""
+    explained = []
+    for item in found["explained"]:
+        proof = [
+            piece
+            | {
+                "shown": NONE if piece["value"] is None else short(piece["value"]),
+                "source": piece["cell"] or piece["command"],
+            }
+            for piece in item["evidence"]
+        ]
+        explained.append(item | {"lines": [line(paper, one) for one in item["spans"]], "evidence": proof})
+    return found | {
+        "factor": f"{found['factor']:g}", "explained": explained,
+        "unexplained": [line(paper, one) for one in found["unexplained"]],
+    }  # fmt: skip
+
+
+def committed(paper: str, found: dict) -> dict:
+    """What the template sees of the reference."""
+    small = []
+    for one in found["scaled"]:
+        small.append({
+            "what": f"{QUOTIENTS[one['of']]} {VIEWS[paper].quantity('table6', one['row'], one['column'])}",
+            "row": VIEWS[paper].setting("table6", one["row"]), "scale": numbers.scale_text(one["scale"]),
+            **{name: ratio(one[name]) if one[name] is not None else NONE
+               for name in ("small", "full", "ratio", "published")},
+            **{f"{name}_reference": one[f"{name}_origin"] == REFERENCE for name in ("small", "full")},
+        })  # fmt: skip
+    moved = [one | {"ratio": numbers.fixed(one["ratio"], 3), "inputs": ", ".join(one["inputs"]).replace("_", " "),
+                    **{name: numbers.fixed(numbers.seconds(one[f"{name}_ns"]), 1) for name in ("here", "reference")}}
+             for one in found["moved"]]  # fmt: skip
+    return found | {"scaled": small, "moved": moved, "digits": reference.INPUT_DIGITS}
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Command line; see the module's text."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--paper", required=True, choices=sorted(VIEWS))
+    parser.add_argument("--deviations", type=Path, required=True, help="made by analysis.deviations")
+    parser.add_argument("--reference", type=Path, required=True, help="made by analysis.reference_page")
+    parser.add_argument("--out", type=Path, required=True)
+    args = parser.parse_args(argv)
+    try:
+        off, there = (json.loads(path.read_text()) for path in (args.deviations, args.reference))
+        context = {"paper": args.paper, "deviations": deviations(args.paper, off),
+                   "reference": committed(args.paper, there)}  # fmt: skip
+        text = tex.render([HERE / args.paper], "comparison.tex.j2", context)
+    except (SpindleError, OSError) as error:
+        print(f"paper.comparison_page: {error}", file=sys.stderr)
+        return 1
+    except KeyError as error:
+        print(f"paper.comparison_page: {RenderError(f'no {error} in the data; make it again')}", file=sys.stderr)
+        return 1
+    args.out.write_text(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
