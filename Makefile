@@ -35,11 +35,13 @@ report:
 	@echo "results/$(PROFILE)/report.pdf is ready"
 	@$(BIN)/python -m lab.cell.failures --profile $(PROFILE)
 
-# Snakemake begins no new run after SIGTERM and waits for those at work.
+# Snakemake begins no new run after SIGTERM and waits for those at work. Status 124 says that the time was up, 143 that
+# SIGTERM came from elsewhere: both are a part's end. Anything else is an error, which `make part` ends with.
 part:
 	@envs/bootstrap build
 	@$(BIN)/python -m lab.cell.retry --profile $(PROFILE)
-	@bash -o pipefail -c 'timeout --signal=TERM $(MINUTES)m $(SNAKEMAKE) $(or $(TARGET),measured) 2>&1 | $(QUIETER)' || true
+	@bash -o pipefail -c 'timeout --signal=TERM $(MINUTES)m $(SNAKEMAKE) $(or $(TARGET),measured) 2>&1 | $(QUIETER)' \
+		|| { status=$$?; [ $$status -eq 124 ] || [ $$status -eq 143 ] || exit $$status; }
 	@$(BIN)/python -m lab.cell.failures --profile $(PROFILE) --count
 
 import export:

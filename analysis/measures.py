@@ -68,6 +68,14 @@ def names(expression: str) -> set[str]:
     return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and id(node) not in called}
 
 
+def known(name: str) -> bool:
+    """A measure may have this name; whether a cell has it, is another question."""
+    if name.startswith(TRACE):
+        return name.removeprefix(TRACE) in write_pattern.UNITS
+    phase = name.startswith("phase_") and name.endswith("_s")
+    return name == "elapsed_s" or phase or name.startswith(WORKLOAD) or name in io_summary.SUMS
+
+
 def from_trace(wanted: set[str]) -> bool:
     """Any of these comes from the trace."""
     return any(name.startswith(TRACE) or name in io_summary.SUMS for name in wanted)

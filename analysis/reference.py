@@ -21,12 +21,11 @@ from functools import cached_property
 from pathlib import Path
 
 import pandas as pd
-import yaml
 
 from analysis import io_summary, load, measures, numbers
 from analysis.errors import ResultError
 from analysis.tables import ROOT
-from lab.cell import cells, identity, paths
+from lab.cell import cells, config, identity, paths
 from lab.cell.errors import SpindleError
 
 PAPER = "white2001"
@@ -171,7 +170,7 @@ def lines_of(result: dict) -> tuple[dict[str, str], list[dict[str, str]]]:
 def wanted_measures(path: Path) -> dict[str, set[str]]:
     """Measures that a paper's deviations.yaml names, by cell."""
     found: dict[str, set[str]] = {}
-    for item in yaml.safe_load(path.read_text())["deviations"] if path.exists() else []:
+    for item in config.read_yaml(path, "deviations")["deviations"] if path.exists() else []:
         for piece in item["evidence"]:
             if "cell" in piece:
                 found.setdefault(piece["cell"], set()).update(measures.names(piece["value"]))
@@ -212,7 +211,10 @@ def take(reference: Reference, profile: str, results: Path, wanted: dict[str, se
 class Comparison:
     """Results held against the reference."""
 
+    shared: int = 0
+    """Cells that both have."""
     same: int = 0
+    """Of them, those with the same inputs and the same numbers."""
     differ: list[str] = field(default_factory=list)
     """Same inputs, other numbers: one line each."""
     moved: list[dict] = field(default_factory=list)
@@ -229,6 +231,7 @@ def compare(reference: Reference, results: list[dict]) -> Comparison:
         if cell_id not in reference.cells:
             found.unknown += result["cell"]["file_system"] != cells.RAW
             continue
+        found.shared += 1
         (line, phases), there = lines_of(result), reference.cells[cell_id]
         if line["identity"] != there["identity"]:
             here_ns, reference_ns = int(line[ELAPSED]), int(there[ELAPSED])

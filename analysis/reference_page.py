@@ -33,7 +33,7 @@ def build(paper: str, results: Path, ids: list[str], folder: Path) -> dict:
     known = set(ids)
     found = reference.compare(committed, [one for one in reference.finished_results(results) if one["id"] in known])
     return committed.describe() | {
-        "same": found.same, "moved": found.moved, "differ": found.differ,
+        "shared": found.shared, "same": found.same, "moved": found.moved, "differ": found.differ,
         "lacking": {
             table: lacking(folder / f"{table}.csv", folder / reference.table_file(table)) for table in SHOWN
         },

@@ -9,7 +9,7 @@ import json
 import sys
 from pathlib import Path
 
-from analysis import numbers, reference
+from analysis import numbers
 from analysis.deviations import REFERENCE
 from lab.cell.errors import SpindleError
 from paper import tex
@@ -46,7 +46,7 @@ def line(paper: str, found: dict) -> dict:
     rows = found["rows"]
     where = VIEWS[paper].quantity(found["table"], rows[0], found["column"])
     what = QUOTIENTS.get(found["of"], "")
-    named = ", ".join(VIEWS[paper].setting(found["table"], row) for row in rows)
+    named = "; ".join(VIEWS[paper].setting(found["table"], row) for row in rows)
     return {
         "table": found["table"].removeprefix("table"), "what": " ".join(part for part in (what, where) if part),
         "rows": named if len(rows) <= ROWS_NAMED else f"{len(rows)} settings", "unit": found["unit"],
@@ -87,8 +87,8 @@ def committed(paper: str, found: dict) -> dict:
         })  # fmt: skip
     moved = [one | {"ratio": numbers.fixed(one["ratio"], 3), "inputs": ", ".join(one["inputs"]).replace("_", " "),
                     **{name: numbers.fixed(numbers.seconds(one[f"{name}_ns"]), 1) for name in ("here", "reference")}}
-             for one in found["moved"]]  # fmt: skip
-    return found | {"scaled": small, "moved": moved, "digits": reference.INPUT_DIGITS}
+             for one in found["moved"] if one["here_ns"] != one["reference_ns"]]  # fmt: skip
+    return found | {"scaled": small, "moved": moved, "other_inputs": len(found["moved"])}
 
 
 def main(argv: list[str] | None = None) -> int:

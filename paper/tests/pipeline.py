@@ -2,6 +2,7 @@
 """The command lines from results to report.tex in the order the rules run them."""
 
 from pathlib import Path
+from unittest import mock
 
 from analysis import deviations, reference, reference_page, summary, tables
 from analysis import figures as trace_data
@@ -12,8 +13,21 @@ PAPER = "white2001"
 TABLES = (*summary.PRINTED, *summary.EXTRA)
 
 
-def run(root: Path, profile: str = "quick", **wanted) -> Path:
-    """Everything but the PDF below root/results/<profile>; returns that folder."""
+def run(root: Path, profile: str = "quick", listed: Path | None = None, **wanted) -> Path:
+    """Everything but the PDF below root/results/<profile>; returns that folder.
+
+    The reference is what lies in root/reference, if anything; `listed` are the explanations, the paper's own if None.
+    """
+    known = listed or deviations.listed_path(PAPER)
+    with (
+        mock.patch.object(reference, "folder", lambda paper: root / "reference"),
+        mock.patch.object(deviations, "listed_path", lambda paper: known),
+    ):
+        return make(root, profile, **wanted)
+
+
+def make(root: Path, profile: str, **wanted) -> Path:
+    """The command lines."""
     results = root / "results" / profile
     ids = synthetic.write(results, **wanted)
     synthetic_traces.fill(results, ids)

@@ -24,6 +24,30 @@ SHARES = (0.4, 0.9, 1)
 POSTMARK_S = (440, 170, 180, 210, 200, 260, 230, 190, 150)
 """PostMark in seconds, invented, on FILE_SYSTEMS."""
 
+TINY = """\
+schema: spindle-deviations/1
+deviations:
+  - id: tiny
+    title: Tiny & wrong
+    where:
+      - {of: number, table: table6, row: "*", column: ffs.*.postmark}
+    why: Because of 100 % of it.
+    evidence:
+      - what: writes
+        value: writes
+        unit: requests
+        cell: scsi-virtio.ultrastar-36zx.t64.both.ffs.postmark.s01
+      - what: seconds
+        value: elapsed_s
+        unit: s
+        cell: scsi-virtio.ultrastar-36zx.t64.both.ffs.postmark.s01
+      - what: more memory
+        value: 12.345
+        unit: s
+        command: python -m lab.cell.attempt --assume memory_mib=1024
+"""
+"""Explanations of deviations: one."""
+
 
 def digest(text: str) -> str:
     """SHA-256 of a text."""

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: MIT
+"""Reference numbers: taken, kept, compared, and made into tables."""
+
+import json
+
+import pytest
+
+from analysis import load, reference, white2001
+from analysis.errors import ResultError
+from lab.cell import identity, paths
+from paper.tests import synthetic, synthetic_traces
+
+FFS = ("scsi", "64", "both", "ffs", "postmark", "")
+SOFT = ("scsi", "64", "both", "softupdates", "postmark", "")
+SMALL = ("ide", "32", "both", "ffs", "sdet", "20")
+
+
+def put(results, key, seconds, scale=1, **change):
+    """A synthetic cell's result; returns its id."""
+    result = synthetic.macro_result(key, seconds, 1, scale) | change
+    path = results / "cells" / result["id"] / "result.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(result))
+    return result["id"]
+
+
+@pytest.fixture
+def results(tmp_path, monkeypatch):
+    """results/full with two cells, whose sources are those that lie here."""
+    monkeypatch.setattr(identity, "other_inputs", lambda run, cell, result: [])
+    folder = tmp_path / "results" / "full"
+    put(folder, FFS, 400)
+    put(folder, SOFT, 200)
+    return folder
+
+
+def taken(results, wanted=None):
+    made = reference.Reference()
+    reference.take(made, "full", results, wanted or {})
+    return made
+
+
+def test_reference_round_trip_and_same_bytes(results, tmp_path):
+    made = taken(results)
+    for name in ("one", "two"):
+        reference.write(made, tmp_path / name)
+    assert reference.read(tmp_path / "one") == made
+    for name in reference.FILES:
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+    assert reference.read(tmp_path / "none") == reference.Reference()
+
+
+def test_reference_makes_the_same_table_as_the_results(results):
+    ids = [path.name for path in (results / "cells").iterdir()]
+    made = white2001.table6(taken(results).frame, {})
+    assert made == white2001.table6(load.load_cells(results, ids), {})
+    assert sum(entry.reproduced is not None for entry in made) == 2
+    assert white2001.filesystems(reference.Reference().frame, {})[0].reason == "not run"
+
+
+def test_reference_keeps_what_has_no_result_here(results):
+    made = taken(results)
+    gone = put(results, FFS, 1)
+    before = made.cells[gone]
+    (results / "cells" / gone / "result.json").unlink()
+    assert reference.take(made, "full", results, {}) == (1, [])
+    assert made.cells[gone] == before
+
+
+def test_reference_refuses_failed_and_stale_cells(results, monkeypatch):
+    made = taken(results)
+    before = dict(made.cells)
+    failed = put(results, FFS, 1, status="failed", reason="guest panicked", metrics=None)
+    monkeypatch.setattr(identity, "other_inputs", lambda run, cell, result: ["guest", "model"])
+    count, refused = reference.take(made, "full", results, {})
+    assert (count, made.cells) == (0, before)
+    stale = f"{put(results, SOFT, 1)}: stale: it was made from another version of guest, model"
+    assert sorted(refused) == sorted([f"{failed}: failed: guest panicked", stale])
+
+
+def test_reference_takes_measures_that_evidence_wants(results):
+    name = synthetic_traces.write_postmark(results, "ffs")
+    made = taken(results, {name: {"elapsed_s", "writes", "trace_alone_share", "trace_no_such", "phase_run_s"}})
+    assert made.measures.keys() == {name}
+    assert made.measures[name].keys() == {"trace_alone_share"}
+    known = made.measures_of(name)
+    assert known["phase_run_s"] == synthetic_traces.PHASES_S["ffs"][1]
+    assert 0 < known["trace_alone_share"] < 1 < known["writes"]
+
+
+def test_reference_compare(results):
+    made = taken(results)
+    put(results, FFS, 400)
+    moved = put(results, SOFT, 300, identity={name: "0" * 64 for name in load.IDENTITY})
+    put(results, SMALL, 10)
+    found = reference.compare(made, reference.finished_results(results))
+    assert (found.shared, found.same, found.unknown, found.differ) == (2, 1, 1, [])
+    assert [one["cell"] for one in found.moved] == [moved]
+    assert found.moved[0]["ratio"] == pytest.approx(1.5)
+    assert "qemu" in found.moved[0]["inputs"]
+    wrong = put(results, FFS, 401)
+    found = reference.compare(made, reference.finished_results(results))
+    assert found.same == 0
+    assert found.differ[0].startswith(f"{wrong}: elapsed_ns is ")
+    assert found.differ[-1] == f"{wrong}: its phases are others"
+
+
+def test_reference_command_line(results, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(paths, "ROOT", tmp_path)
+    monkeypatch.setattr(reference, "folder", lambda paper: tmp_path / "reference")
+    monkeypatch.setattr(reference, "ROOT", tmp_path)
+    assert reference.main(["--profile", "full"]) == 0
+    assert "2 cells taken; the reference has 2" in capsys.readouterr().out
+    assert reference.main(["--check"]) == 0
+    assert "full: 2 cells have the reference's numbers, 0 moved, 0 differ" in capsys.readouterr().out
+    put(results, FFS, 401)
+    assert reference.main(["--check"]) == 1
+    assert "error: made from the same inputs, but" in capsys.readouterr().err
+    put(results, FFS, 1, status="failed", reason="guest panicked", metrics=None)
+    assert reference.main(["--profile", "full"]) == 1
+    assert "refused: scsi-virtio" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        reference.main([])
+
+
+def test_reference_damaged_file_is_one_message(tmp_path):
+    (tmp_path / "cells.csv").write_text("cell,value\n")
+    with pytest.raises(ResultError, match=r"cells.csv:1: columns are not cell,guest"):
+        reference.read(tmp_path)
+    (tmp_path / "cells.csv").write_text(",".join(reference.CELLS) + "\na,b\n")
+    with pytest.raises(ResultError, match=r"cells.csv:2: \d+ columns are expected"):
+        reference.read(tmp_path)
+
+
+def test_reference_committed_is_readable():
+    made = reference.read(reference.folder("white2001"))
+    assert made.phases.keys() <= made.cells.keys()
+    assert made.measures.keys() <= made.cells.keys()
+    assert sum(entry.reproduced is not None for entry in white2001.table6(made.frame, {})) <= 160
