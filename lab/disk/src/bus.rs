@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: MIT
 //! A bus: one transfer at a time, first come, first served.
+//!
+//! SCSI-2 gives a free bus to the highest ID that asks, and the host adapter has the highest. Here
+//! waiting turns are served in the order in which they asked, as devices with fair arbitration do:
+//! by ID, new commands would always overtake data, for one drive too, and no trace of 2000 tells
+//! how often that happened.
 
 use std::collections::VecDeque;
 
@@ -122,6 +127,13 @@ impl Bus {
             self.owner = Some(unit);
         }
         free
+    }
+
+    /// Drops all that `unit` asked for or has under way; true if a turn of it was under way.
+    pub fn drop_unit(&mut self, unit: u32) -> bool {
+        self.queue.retain(|t| t.unit != unit);
+        self.release(unit);
+        self.current.take_if(|t| t.unit == unit).is_some()
     }
 
     /// A unit that held the bus is done with its command.

@@ -58,6 +58,18 @@ pub enum BusKind {
     Ipi,
 }
 
+impl BusKind {
+    /// Drives that fit on one bus: beside the host adapter the 16 IDs of wide SCSI leave 15, a
+    /// channel of ATA takes two (White et al., Table 2), one of IPI-2 eight.
+    pub fn drives(self) -> usize {
+        match self {
+            Self::Ata => 2,
+            Self::Scsi => 15,
+            Self::Ipi => 8,
+        }
+    }
+}
+
 /// The order in which a drive serves its queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]

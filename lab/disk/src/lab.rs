@@ -8,8 +8,8 @@ use crate::bus::{Bus, Phase, Turn};
 use crate::drive::Drive;
 use crate::error::Error;
 use crate::rng::SplitMix64;
-use crate::topology::{queue_of, Topology, UnitKind};
-use crate::trace::Trace;
+use crate::topology::{queue_of, Fault, Topology, UnitKind};
+use crate::trace::{Hit, Line, Medium, Trace};
 
 /// No event is pending.
 pub const NEVER: i64 = i64::MAX;
@@ -17,6 +17,12 @@ pub const NEVER: i64 = i64::MAX;
 /// Latest time that can be simulated, in ns: the core counts ps in 63 bits (about 106 days), and
 /// leaves a tenth of it for the event that lies furthest ahead.
 pub const TIME_MAX_NS: i64 = i64::MAX / 1000 / 10 * 9;
+
+/// Status of a command that failed: an I/O error.
+pub const EIO: i32 = -5;
+
+/// How long a failed unit takes to refuse a command.
+const REFUSAL_PS: i64 = 1_000_000;
 
 /// Most sectors in one command: what a 32-bit byte count can move.
 const COMMAND_SECTORS_MAX: u64 = 1 << 23;
@@ -74,7 +80,7 @@ pub struct Completion {
     pub cookie: u64,
     /// Unit number.
     pub unit: u32,
-    /// 0: all went well.
+    /// 0: all went well; [`EIO`]: the unit has failed.
     pub status: i32,
     /// When it was acknowledged.
     pub acknowledged_ns: i64,
@@ -131,6 +137,25 @@ pub(crate) enum Event {
         unit: u32,
         cookie: u64,
     },
+    Refused {
+        unit: u32,
+    },
+}
+
+impl Event {
+    /// The drive that it is of.
+    fn unit(&self) -> Option<u32> {
+        match *self {
+            Self::DataMoves { unit, .. }
+            | Self::Decoded { unit }
+            | Self::Released { unit }
+            | Self::Landed { unit }
+            | Self::Finished { unit, .. }
+            | Self::DataReady { unit, .. }
+            | Self::ArmDone { unit } => Some(unit),
+            Self::BusDone { .. } | Self::NullDone { .. } | Self::Refused { .. } => None,
+        }
+    }
 }
 
 /// All that units share.
@@ -170,6 +195,16 @@ impl Shared {
         self.bus_grant(bus);
     }
 
+    /// Drops what a drive has scheduled and asked of its bus.
+    pub fn forget(&mut self, unit: u32, bus: usize) {
+        let number = bus as u32;
+        let mine = self.buses[bus].drop_unit(unit);
+        self.events.retain(|Reverse((.., event))| {
+            event.unit() != Some(unit) && !(mine && *event == Event::BusDone { bus: number })
+        });
+        self.bus_grant(bus);
+    }
+
     pub fn bus_data_ps(&self, bus: usize, bytes: u64) -> i64 {
         self.buses[bus].data_ps(bytes, self.host_mb_s)
     }
@@ -203,16 +238,16 @@ impl Shared {
     }
 
     /// The number that the next completion gets.
-    pub fn next_ordinal(&self) -> u64 {
+    pub fn next_ordinal(&self, _unit: u32) -> u64 {
         self.completed
     }
 
-    pub fn complete(&mut self, unit: u32, cookie: u64) -> i64 {
+    pub fn complete(&mut self, unit: u32, cookie: u64, status: i32) -> i64 {
         let acknowledged_ns = to_ns(self.now_ps);
         self.completions.push_back(Completion {
             cookie,
             unit,
-            status: 0,
+            status,
             acknowledged_ns,
             ordinal: self.completed,
         });
@@ -228,6 +263,50 @@ enum Unit {
     Null { latency_ps: i64 },
 }
 
+/// A command that a failed drive refuses.
+#[derive(Debug)]
+struct Refused {
+    op: Op,
+    lbn: u64,
+    sectors: u64,
+    cookie: u64,
+    arrival_ns: i64,
+    depth: u32,
+}
+
+/// When drives fail, and those that have.
+#[derive(Debug)]
+struct Faults {
+    /// As the topology has them; taken at the first marker.
+    given: Vec<Fault>,
+    /// Time in ps and unit, the next one last.
+    waiting: Vec<(i64, u32)>,
+    /// By unit: whether it has failed, and the commands that it is about to refuse.
+    failed: Vec<Option<VecDeque<Refused>>>,
+}
+
+impl Faults {
+    fn new(mut given: Vec<Fault>, units: usize) -> Self {
+        given.sort_by_key(|f| (f.after_marker_ns, f.unit));
+        Self {
+            given,
+            waiting: Vec::new(),
+            failed: (0..units).map(|_| None).collect(),
+        }
+    }
+
+    /// The first marker: the clock of the faults starts.
+    fn start(&mut self, now_ps: i64) {
+        let time = |f: &Fault| (now_ps + f.after_marker_ns.min(TIME_MAX_NS) * 1000, f.unit);
+        self.waiting
+            .extend(self.given.drain(..).map(|f| time(&f)).rev());
+    }
+
+    fn next_ps(&self) -> i64 {
+        self.waiting.last().map_or(i64::MAX, |(at, _)| *at)
+    }
+}
+
 /// One lab; see the crate's documentation for how it is driven.
 #[derive(Debug)]
 pub struct Lab {
@@ -238,6 +317,7 @@ pub struct Lab {
     submitted: bool,
     /// After a power cut.
     dead: bool,
+    faults: Faults,
 }
 
 impl Lab {
@@ -245,6 +325,7 @@ impl Lab {
     pub fn new(topology: Topology) -> Self {
         let buses: Vec<Bus> = topology.buses.iter().map(Bus::new).collect();
         let mut units = Vec::new();
+        let faults = Faults::new(topology.faults, topology.units.len());
         let names: Vec<String> = topology.units.iter().map(|u| u.name.clone()).collect();
         let tags = topology.units.iter().map(|u| u.max_tags).collect();
         for (number, spec) in topology.units.into_iter().enumerate() {
@@ -282,6 +363,7 @@ impl Lab {
             shared,
             submitted: false,
             dead: false,
+            faults,
         }
     }
 
@@ -390,6 +472,7 @@ impl Lab {
             }
         }
         self.shared.host_free_ps = now_ps;
+        self.faults.start(now_ps);
         self.shared.trace.settle(NEVER);
         self.shared.trace.comment(&format!(
             "# cell {label} seed {seed} now_ns {now_ns} start_delay_ns {start_delay_ns}"
@@ -449,6 +532,19 @@ impl Lab {
         self.advance(now_ns);
         self.submitted = true;
         self.shared.outstanding += 1;
+        if let Some(refused) = &mut self.faults.failed[unit as usize] {
+            refused.push_back(Refused {
+                op,
+                lbn,
+                sectors: if op == Op::Flush { 0 } else { sectors },
+                cookie,
+                arrival_ns: now_ns,
+                depth: refused.len() as u32 + 1,
+            });
+            let at_ps = self.shared.now_ps + REFUSAL_PS;
+            self.shared.schedule(at_ps, Event::Refused { unit });
+            return Ok(());
+        }
         match &mut self.units[unit as usize] {
             Unit::Drive(drive) => drive.submit(op, lbn, sectors, cookie, tag, &mut self.shared),
             Unit::Null { latency_ps } => {
@@ -465,10 +561,17 @@ impl Lab {
         if !self.shared.completions.is_empty() {
             return to_ns(self.shared.now_ps);
         }
-        self.shared
-            .events
-            .peek()
-            .map_or(NEVER, |Reverse((at, ..))| to_ns(*at))
+        let event = self.shared.events.peek();
+        let mut next_ps = event.map_or(i64::MAX, |Reverse((at, ..))| *at);
+        if !self.idle() {
+            // Nobody would notice it before the next command.
+            next_ps = next_ps.min(self.faults.next_ps());
+        }
+        if next_ps == i64::MAX {
+            NEVER
+        } else {
+            to_ns(next_ps)
+        }
     }
 
     /// Lets time pass up to and including `now_ns`.
@@ -483,18 +586,62 @@ impl Lab {
             to_ns(self.shared.now_ps)
         );
         let limit = now_ns * 1000;
-        while let Some(&Reverse((at, _, event))) = self.shared.events.peek() {
-            if at > limit {
+        loop {
+            let next = self.shared.events.peek();
+            let at_ps = next.map_or(i64::MAX, |Reverse((at, ..))| *at);
+            let fault_ps = self.faults.next_ps();
+            if at_ps.min(fault_ps) > limit {
                 break;
             }
-            self.shared.events.pop();
+            if fault_ps <= at_ps {
+                // What would have been done at this very time is not.
+                let (at, unit) = self.faults.waiting.pop().expect("it has a time");
+                self.shared.now_ps = at.max(self.shared.now_ps);
+                self.fail(unit);
+                continue;
+            }
+            let Some(Reverse((at, _, event))) = self.shared.events.pop() else {
+                break;
+            };
             self.shared.now_ps = at;
             self.handle(event);
         }
         self.shared.now_ps = limit;
     }
 
+    /// The drive fails, now.
+    fn fail(&mut self, unit: u32) {
+        let failed = &mut self.faults.failed[unit as usize];
+        if failed.is_none() {
+            *failed = Some(VecDeque::new());
+            drive(&mut self.units, unit).fail(&mut self.shared);
+        }
+    }
+
+    /// A failed drive refuses the command that has waited for longest.
+    fn refuse(&mut self, unit: u32) {
+        let waiting = self.faults.failed[unit as usize].as_mut();
+        let refused = waiting.and_then(VecDeque::pop_front);
+        let refused = refused.expect("one event for each refused command");
+        let acknowledged_ns = self.shared.complete(unit, refused.cookie, EIO);
+        let line = Line {
+            op: refused.op,
+            lbn: refused.lbn,
+            sectors: refused.sectors,
+            slot: refused.depth - 1,
+            arrival_ns: refused.arrival_ns,
+            start_ns: refused.arrival_ns,
+            medium: Medium::None,
+            depth: refused.depth,
+            hit: Hit::Failed,
+        };
+        self.shared.trace.push(unit, acknowledged_ns, line);
+    }
+
     fn handle(&mut self, event: Event) {
+        if let Event::Refused { unit } = event {
+            return self.refuse(unit);
+        }
         let (units, shared) = (&mut self.units, &mut self.shared);
         match event {
             Event::BusDone { bus } => {
@@ -515,8 +662,9 @@ impl Lab {
             Event::DataReady { unit, slot } => drive(units, unit).data_ready(slot, shared),
             Event::ArmDone { unit } => drive(units, unit).arm_done(shared),
             Event::NullDone { unit, cookie } => {
-                shared.complete(unit, cookie);
+                shared.complete(unit, cookie, 0);
             }
+            Event::Refused { .. } => unreachable!("handled above"),
         }
     }
 

@@ -29,4 +29,4 @@ mod trace;
 pub mod validation;
 
 pub use error::Error;
-pub use lab::{Completion, Lab, Lost, Op, Tag, NEVER, TIME_MAX_NS};
+pub use lab::{Completion, Lab, Lost, Op, Tag, EIO, NEVER, TIME_MAX_NS};

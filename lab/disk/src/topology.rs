@@ -26,6 +26,15 @@ struct File {
     #[serde(default)]
     bus: Vec<BusEntry>,
     unit: Vec<UnitEntry>,
+    #[serde(default)]
+    fault: Vec<FaultEntry>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FaultEntry {
+    unit: String,
+    after_marker_ns: i64,
 }
 
 #[derive(Debug, Deserialize)]
@@ -87,8 +96,17 @@ pub struct UnitSpec {
     pub kind: UnitKind,
 }
 
+/// A drive that fails for good: its commands end with an I/O error from then on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fault {
+    /// Unit number of the drive.
+    pub unit: u32,
+    /// When, after the first marker.
+    pub after_marker_ns: i64,
+}
+
 /// A whole lab, loaded and checked.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Topology {
     /// Buses in the file's order.
     pub buses: Vec<BusFile>,
@@ -96,6 +114,8 @@ pub struct Topology {
     pub units: Vec<UnitSpec>,
     /// Rate that all buses together cannot exceed, in 10^6 bytes a second.
     pub host_bus_mb_s: Option<u64>,
+    /// Drives that fail.
+    pub faults: Vec<Fault>,
 }
 
 impl Topology {
@@ -151,12 +171,57 @@ impl Topology {
             }
             units.push(spec);
         }
+        check_drives(path, &file.bus, &buses, &units)?;
+        let faults = file.fault.iter().map(|f| fault(path, f, &units));
+        let faults = faults.collect::<Result<_, _>>()?;
         Ok(Self {
             buses,
             units,
             host_bus_mb_s,
+            faults,
         })
     }
+}
+
+/// Refuses more drives on a bus than it takes.
+fn check_drives(
+    path: &str,
+    entries: &[BusEntry],
+    buses: &[BusFile],
+    units: &[UnitSpec],
+) -> Result<(), Error> {
+    for (number, (entry, bus)) in entries.iter().zip(buses).enumerate() {
+        let here = |u: &&UnitSpec| matches!(u.kind, UnitKind::Drive { bus, .. } if bus == number);
+        let (drives, most) = (units.iter().filter(here).count(), bus.kind.value.drives());
+        if drives > most {
+            return Err(Error::field(
+                path,
+                format!("bus \"{}\"", entry.name),
+                format!("has {drives} drives; {} takes {most}", entry.entry),
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn fault(path: &str, entry: &FaultEntry, units: &[UnitSpec]) -> Result<Fault, Error> {
+    let wrong = |message: String| {
+        let field = format!("fault of \"{}\"", entry.unit);
+        Err(Error::field(path, field, message))
+    };
+    let Some(unit) = units.iter().position(|u| u.name == entry.unit) else {
+        return wrong("there is no such unit in this file".into());
+    };
+    if matches!(units[unit].kind, UnitKind::Null { .. }) {
+        return wrong("only a drive can fail; this is a null unit".into());
+    }
+    if entry.after_marker_ns < 0 {
+        return wrong("after_marker_ns must be 0 or more".into());
+    }
+    Ok(Fault {
+        unit: unit as u32,
+        after_marker_ns: entry.after_marker_ns,
+    })
 }
 
 fn unit_spec(
