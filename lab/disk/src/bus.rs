@@ -48,6 +48,8 @@ pub struct Turn {
 pub struct Bus {
     /// Its kind.
     pub kind: BusKind,
+    /// Behind an array's controller: what moves on it does not pass the host's bus.
+    pub inside: bool,
     rate_mb_s: u64,
     command_ps: i64,
     reconnect_ps: i64,
@@ -63,6 +65,7 @@ impl Bus {
         let ps = |ns: u64| ns.min(1_000_000_000) as i64 * 1000;
         Self {
             kind: file.kind.value,
+            inside: false,
             rate_mb_s: file.rate_mb_s.value,
             command_ps: ps(file.command_ns.value),
             reconnect_ps: ps(file.reconnect_ns.value),
@@ -113,6 +116,11 @@ impl Bus {
                 (self.reconnect_ps, self.reconnect_ps + data + status)
             }
         }
+    }
+
+    /// The turn under way.
+    pub fn current(&self) -> Option<Turn> {
+        self.current
     }
 
     /// The current turn is over.

@@ -304,6 +304,10 @@ impl Drive {
         self.model().geometry.sectors
     }
 
+    pub fn bus(&self) -> usize {
+        self.bus
+    }
+
     pub fn clean(&self) -> bool {
         self.dirty_segments == 0
     }

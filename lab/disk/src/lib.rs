@@ -10,6 +10,7 @@
 #![deny(missing_docs)]
 #![deny(unsafe_code)]
 
+pub mod array;
 mod bus;
 pub mod catalogue;
 pub mod disksim;

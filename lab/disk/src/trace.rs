@@ -127,6 +127,13 @@ impl Trace {
         }
     }
 
+    /// The cached write behind `key` could not be written.
+    pub fn never_on_medium(&mut self, key: Key) {
+        if let Some(line) = self.waiting.get_mut(&key) {
+            line.medium = Medium::None;
+        }
+    }
+
     /// What the buffer of `unit` holds will never reach the medium.
     pub fn abandon(&mut self, unit: u32) {
         let mine = self.waiting.iter_mut().filter(|(key, _)| key.2 == unit);
