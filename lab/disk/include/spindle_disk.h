@@ -18,6 +18,11 @@
 #define SPINDLE_NEVER INT64_MAX
 
 /*
+ Status of a command that ended with an I/O error.
+ */
+#define SPINDLE_EIO -5
+
+/*
  What a command does.
  */
 enum SpindleOp {
@@ -57,7 +62,7 @@ struct SpindleCompletion {
    */
   uint32_t unit;
   /*
-   0: all went well.
+   0: all went well; `SPINDLE_EIO`: an I/O error, as the drive has failed.
    */
   int32_t status;
   /*

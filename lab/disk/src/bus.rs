@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: MIT
 //! A bus: one transfer at a time, first come, first served.
+//!
+//! SCSI-2 gives a free bus to the highest ID that asks, and the host adapter has the highest. Here
+//! waiting turns are served in the order in which they asked, as devices with fair arbitration do:
+//! by ID, new commands would always overtake data, for one drive too, and no trace of 2000 tells
+//! how often that happened.
 
 use std::collections::VecDeque;
 
@@ -43,6 +48,8 @@ pub struct Turn {
 pub struct Bus {
     /// Its kind.
     pub kind: BusKind,
+    /// Behind an array's controller: what moves on it does not pass the host's bus.
+    pub inside: bool,
     rate_mb_s: u64,
     command_ps: i64,
     reconnect_ps: i64,
@@ -58,6 +65,7 @@ impl Bus {
         let ps = |ns: u64| ns.min(1_000_000_000) as i64 * 1000;
         Self {
             kind: file.kind.value,
+            inside: false,
             rate_mb_s: file.rate_mb_s.value,
             command_ps: ps(file.command_ns.value),
             reconnect_ps: ps(file.reconnect_ns.value),
@@ -110,6 +118,11 @@ impl Bus {
         }
     }
 
+    /// The turn under way.
+    pub fn current(&self) -> Option<Turn> {
+        self.current
+    }
+
     /// The current turn is over.
     pub fn finish(&mut self) -> Turn {
         self.current.take().expect("a bus event belongs to a turn")
@@ -122,6 +135,13 @@ impl Bus {
             self.owner = Some(unit);
         }
         free
+    }
+
+    /// Drops all that `unit` asked for or has under way; true if a turn of it was under way.
+    pub fn drop_unit(&mut self, unit: u32) -> bool {
+        self.queue.retain(|t| t.unit != unit);
+        self.release(unit);
+        self.current.take_if(|t| t.unit == unit).is_some()
     }
 
     /// A unit that held the bus is done with its command.

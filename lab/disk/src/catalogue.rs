@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use crate::array::file::{ArrayFile, ArrayModel};
 use crate::error::Error;
 use crate::geometry::{Geometry, Layout, Sparing, SurfaceOrder, ZoneSpec};
 use crate::seek::{SeekSpec, SeekTable};
@@ -56,6 +57,18 @@ pub enum BusKind {
     /// IPI-2: the drive has no buffer, so that data moves at the medium's pace; a channel that is
     /// busy when the sector comes costs a revolution.
     Ipi,
+}
+
+impl BusKind {
+    /// Drives that fit on one bus: beside the host adapter the 16 IDs of wide SCSI leave 15, a
+    /// channel of ATA takes two (White et al., Table 2), one of IPI-2 eight.
+    pub fn drives(self) -> usize {
+        match self {
+            Self::Ata => 2,
+            Self::Scsi => 15,
+            Self::Ipi => 8,
+        }
+    }
 }
 
 /// The order in which a drive serves its queue.
@@ -349,33 +362,62 @@ impl Catalogue {
     /// # Errors
     /// A missing or malformed file, an unknown key, or an impossible drive.
     pub fn drive(&self, name: &str, set: &toml::Table) -> Result<DriveModel, Error> {
-        let path = self.path("drives", name)?;
+        let (shown, file) = self.entry("drives", name, set)?;
+        DriveModel::new(&shown, file)
+    }
+
+    /// Reads an entry, with the values of `set` in place of its own; returns its path too.
+    fn entry<T: serde::de::DeserializeOwned>(
+        &self,
+        kind: &str,
+        name: &str,
+        set: &toml::Table,
+    ) -> Result<(String, T), Error> {
+        let path = self.path(kind, name)?;
         let shown = path.display().to_string();
         let text = read(&path)?;
         // Parsed as it stands first, so that a message can point at the line.
-        let mut file: DriveFile = parse(&shown, &text)?;
-        if !set.is_empty() {
-            let mut table: toml::Table = parse(&shown, &text)?;
-            for (key, value) in set {
-                let entry = table
-                    .get_mut(key)
-                    .and_then(toml::Value::as_table_mut)
-                    .ok_or_else(|| {
-                        Error::field(
-                            "unit.set",
-                            key.as_str(),
-                            format!("drive {name} has no such value to override; see its file"),
-                        )
-                    })?;
-                entry.insert("value".into(), value.clone());
-                entry.insert("mark".into(), "assumed".into());
-                entry.insert("source".into(), "override in the topology file".into());
-            }
-            file = table.try_into().map_err(|e: toml::de::Error| {
-                Error::file(format!("unit.set over {shown}"), e.message().to_string())
-            })?;
+        let file: T = parse(&shown, &text)?;
+        if set.is_empty() {
+            return Ok((shown, file));
         }
-        DriveModel::new(&shown, file)
+        let (one, over) = match kind {
+            "drives" => ("drive", "unit.set"),
+            _ => ("array", "array.set"),
+        };
+        let mut table: toml::Table = parse(&shown, &text)?;
+        for (key, value) in set {
+            let entry = table
+                .get_mut(key)
+                .and_then(toml::Value::as_table_mut)
+                .ok_or_else(|| {
+                    Error::field(
+                        over,
+                        key.as_str(),
+                        format!("{one} {name} has no such value to override; see its file"),
+                    )
+                })?;
+            entry.insert("value".into(), value.clone());
+            entry.insert("mark".into(), "assumed".into());
+            entry.insert("source".into(), "override in the topology file".into());
+        }
+        let file = table.try_into().map_err(|e: toml::de::Error| {
+            Error::file(format!("{over} over {shown}"), e.message().to_string())
+        })?;
+        Ok((shown, file))
+    }
+
+    /// Loads an array controller by name, with the values of `set` in place of its own, and the
+    /// bus between it and the host; checks the name of its members' bus.
+    ///
+    /// # Errors
+    /// A missing or malformed file, an unknown key, or an impossible controller.
+    pub fn array(&self, name: &str, set: &toml::Table) -> Result<ArrayModel, Error> {
+        let (shown, file): (String, ArrayFile) = self.entry("arrays", name, set)?;
+        file.check(&shown)?;
+        self.bus(&file.member_bus.value)?;
+        let host_bus = self.bus(&file.host_bus.value)?;
+        Ok(ArrayModel { file, host_bus })
     }
 
     /// Loads a drive by name or, if `name` ends in .toml, by path.
@@ -453,7 +495,7 @@ impl Catalogue {
         Ok(file)
     }
 
-    /// Names of all entries of `kind` (`drives`, `buses` or `controllers`), sorted.
+    /// Names of all entries of `kind` (`drives`, `buses`, `controllers` or `arrays`), sorted.
     ///
     /// # Errors
     /// A folder that cannot be read.

@@ -17,6 +17,8 @@ use crate::lab::{to_ns, Event, Lost, Op, Shared, Tag};
 use crate::mechanics::{From, Head, Mechanics, Span, Target};
 use crate::trace::{Hit, Key, Line, Medium};
 
+mod stop;
+
 /// A command at the drive.
 #[derive(Debug)]
 struct Command {
@@ -302,6 +304,10 @@ impl Drive {
         self.model().geometry.sectors
     }
 
+    pub fn bus(&self) -> usize {
+        self.bus
+    }
+
     pub fn clean(&self) -> bool {
         self.dirty_segments == 0
     }
@@ -560,7 +566,7 @@ impl Drive {
             .take()
             .expect("only a live command completes");
         self.outstanding -= 1;
-        let acknowledged_ns = shared.complete(self.unit, command.cookie);
+        let acknowledged_ns = shared.complete(self.unit, command.cookie, 0);
         assert!(
             acknowledged_ns >= command.arrival_ns,
             "acknowledged before it arrived"
@@ -979,7 +985,7 @@ impl Drive {
         if open.is_some() {
             self.command_mut(slot).medium = Medium::Pending;
         }
-        let ordinal = shared.next_ordinal();
+        let ordinal = shared.next_ordinal(self.unit);
         let key = self.complete(slot, shared);
         if let Some(open) = open {
             self.open_writes[open].line = Some((key, ordinal));

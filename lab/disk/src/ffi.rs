@@ -22,6 +22,11 @@ pub const SPINDLE_NEVER: i64 = i64::MAX;
 
 const _: () = assert!(SPINDLE_NEVER == crate::lab::NEVER);
 
+/// Status of a command that ended with an I/O error.
+pub const SPINDLE_EIO: i32 = -5;
+
+const _: () = assert!(SPINDLE_EIO == crate::lab::EIO);
+
 /// What a command does.
 #[repr(C)]
 #[allow(clippy::enum_variant_names)] // In C the variants have no namespace of their own.
@@ -43,7 +48,7 @@ pub struct SpindleCompletion {
     pub cookie: u64,
     /// Unit number.
     pub unit: u32,
-    /// 0: all went well.
+    /// 0: all went well; `SPINDLE_EIO`: an I/O error, as the drive has failed.
     pub status: i32,
     /// Virtual time of the acknowledgement, ns.
     pub acknowledged_ns: i64,

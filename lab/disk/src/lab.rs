@@ -4,12 +4,13 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
+use crate::array::Array;
 use crate::bus::{Bus, Phase, Turn};
 use crate::drive::Drive;
 use crate::error::Error;
 use crate::rng::SplitMix64;
-use crate::topology::{queue_of, Topology, UnitKind};
-use crate::trace::Trace;
+use crate::topology::{queue_of, Fault, Topology, UnitKind};
+use crate::trace::{Hit, Line, Medium, Trace};
 
 /// No event is pending.
 pub const NEVER: i64 = i64::MAX;
@@ -17,6 +18,12 @@ pub const NEVER: i64 = i64::MAX;
 /// Latest time that can be simulated, in ns: the core counts ps in 63 bits (about 106 days), and
 /// leaves a tenth of it for the event that lies furthest ahead.
 pub const TIME_MAX_NS: i64 = i64::MAX / 1000 / 10 * 9;
+
+/// Status of a command that failed: an I/O error.
+pub const EIO: i32 = -5;
+
+/// How long a failed unit takes to refuse a command.
+const REFUSAL_PS: i64 = 1_000_000;
 
 /// Most sectors in one command: what a 32-bit byte count can move.
 const COMMAND_SECTORS_MAX: u64 = 1 << 23;
@@ -74,7 +81,7 @@ pub struct Completion {
     pub cookie: u64,
     /// Unit number.
     pub unit: u32,
-    /// 0: all went well.
+    /// 0: all went well; [`EIO`]: the unit has failed.
     pub status: i32,
     /// When it was acknowledged.
     pub acknowledged_ns: i64,
@@ -131,6 +138,47 @@ pub(crate) enum Event {
         unit: u32,
         cookie: u64,
     },
+    Refused {
+        unit: u32,
+    },
+    ArrayWork {
+        unit: u32,
+    },
+    ArrayIdle {
+        unit: u32,
+    },
+    ArrayRebuild {
+        unit: u32,
+    },
+}
+
+/// A command of an array to one of its members.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct MemberOp {
+    pub unit: u32,
+    pub op: Op,
+    pub lbn: u64,
+    pub sectors: u64,
+    pub cookie: u64,
+}
+
+impl Event {
+    /// The drive or array that it is of.
+    fn unit(&self) -> Option<u32> {
+        match *self {
+            Self::DataMoves { unit, .. }
+            | Self::Decoded { unit }
+            | Self::Released { unit }
+            | Self::Landed { unit }
+            | Self::Finished { unit, .. }
+            | Self::DataReady { unit, .. }
+            | Self::ArmDone { unit }
+            | Self::ArrayWork { unit }
+            | Self::ArrayIdle { unit }
+            | Self::ArrayRebuild { unit } => Some(unit),
+            Self::BusDone { .. } | Self::NullDone { .. } | Self::Refused { .. } => None,
+        }
+    }
 }
 
 /// All that units share.
@@ -146,6 +194,12 @@ pub(crate) struct Shared {
     completions: VecDeque<Completion>,
     outstanding: usize,
     completed: u64,
+    /// By unit: the array that it is a member of.
+    array_of: Vec<Option<usize>>,
+    /// Commands for members, and those that are done; their completions are counted apart.
+    pub member_ops: VecDeque<MemberOp>,
+    member_done: VecDeque<Completion>,
+    member_completed: u64,
 }
 
 /// Rounds up to a whole ns: an event has happened when the outside sees it.
@@ -170,17 +224,37 @@ impl Shared {
         self.bus_grant(bus);
     }
 
+    fn drop_events(&mut self, dropped: Event) {
+        self.events.retain(|Reverse((.., event))| *event != dropped);
+    }
+
+    /// Drops what a drive has scheduled and asked of its bus.
+    pub fn forget(&mut self, unit: u32, bus: usize) {
+        let number = bus as u32;
+        let mine = self.buses[bus].drop_unit(unit);
+        self.events.retain(|Reverse((.., event))| {
+            event.unit() != Some(unit) && !(mine && *event == Event::BusDone { bus: number })
+        });
+        self.bus_grant(bus);
+    }
+
     pub fn bus_data_ps(&self, bus: usize, bytes: u64) -> i64 {
-        self.buses[bus].data_ps(bytes, self.host_mb_s)
+        self.buses[bus].data_ps(bytes, self.host_of(bus))
+    }
+
+    /// The ceiling over a bus.
+    fn host_of(&self, bus: usize) -> Option<u64> {
+        self.host_mb_s.filter(|_| !self.buses[bus].inside)
     }
 
     fn bus_grant(&mut self, bus: usize) {
         let Some(turn) = self.buses[bus].grant() else {
             return;
         };
-        let (before, in_all) = self.buses[bus].turn_ps(&turn, self.host_mb_s);
+        let host_mb_s = self.host_of(bus);
+        let (before, in_all) = self.buses[bus].turn_ps(&turn, host_mb_s);
         let mut end = self.now_ps + in_all;
-        if let (Phase::Data { bytes, .. }, Some(host)) = (turn.phase, self.host_mb_s) {
+        if let (Phase::Data { bytes, .. }, Some(host)) = (turn.phase, host_mb_s) {
             let start = (self.now_ps + before).max(self.host_free_ps);
             let host_end = start + (u128::from(bytes) * 1_000_000 / u128::from(host)) as i64;
             self.host_free_ps = host_end;
@@ -203,21 +277,30 @@ impl Shared {
     }
 
     /// The number that the next completion gets.
-    pub fn next_ordinal(&self) -> u64 {
-        self.completed
+    pub fn next_ordinal(&self, unit: u32) -> u64 {
+        match self.array_of[unit as usize] {
+            Some(_) => self.member_completed,
+            None => self.completed,
+        }
     }
 
-    pub fn complete(&mut self, unit: u32, cookie: u64) -> i64 {
+    pub fn complete(&mut self, unit: u32, cookie: u64, status: i32) -> i64 {
         let acknowledged_ns = to_ns(self.now_ps);
-        self.completions.push_back(Completion {
+        let completion = Completion {
             cookie,
             unit,
-            status: 0,
+            status,
             acknowledged_ns,
-            ordinal: self.completed,
-        });
-        self.completed += 1;
-        self.outstanding -= 1;
+            ordinal: self.next_ordinal(unit),
+        };
+        if self.array_of[unit as usize].is_some() {
+            self.member_done.push_back(completion);
+            self.member_completed += 1;
+        } else {
+            self.completions.push_back(completion);
+            self.completed += 1;
+            self.outstanding -= 1;
+        }
         acknowledged_ns
     }
 }
@@ -228,25 +311,74 @@ enum Unit {
     Null { latency_ps: i64 },
 }
 
+/// A command that a failed drive refuses.
+#[derive(Debug)]
+struct Refused {
+    op: Op,
+    lbn: u64,
+    sectors: u64,
+    cookie: u64,
+    arrival_ns: i64,
+    depth: u32,
+}
+
+/// When drives fail, and those that have.
+#[derive(Debug)]
+struct Faults {
+    /// As the topology has them; taken at the first marker.
+    given: Vec<Fault>,
+    /// Time in ps and unit, the next one last.
+    waiting: Vec<(i64, u32)>,
+    /// By unit: whether it has failed, and the commands that it is about to refuse.
+    failed: Vec<Option<VecDeque<Refused>>>,
+}
+
+impl Faults {
+    fn new(mut given: Vec<Fault>, units: usize) -> Self {
+        given.sort_by_key(|f| (f.after_marker_ns, f.unit));
+        Self {
+            given,
+            waiting: Vec::new(),
+            failed: (0..units).map(|_| None).collect(),
+        }
+    }
+
+    /// The first marker: the clock of the faults starts.
+    fn start(&mut self, now_ps: i64) {
+        let time = |f: &Fault| (now_ps + f.after_marker_ns.min(TIME_MAX_NS) * 1000, f.unit);
+        self.waiting
+            .extend(self.given.drain(..).map(|f| time(&f)).rev());
+    }
+
+    fn next_ps(&self) -> i64 {
+        self.waiting.last().map_or(i64::MAX, |(at, _)| *at)
+    }
+}
+
 /// One lab; see the crate's documentation for how it is driven.
 #[derive(Debug)]
 pub struct Lab {
     units: Vec<Unit>,
+    /// Their numbers follow those of the units.
+    arrays: Vec<Array>,
     names: Vec<String>,
     tags: Vec<u32>,
     shared: Shared,
     submitted: bool,
     /// After a power cut.
     dead: bool,
+    faults: Faults,
 }
 
 impl Lab {
     /// A lab at time 0 with its drives at rest: arms at cylinder 0, caches empty, spindle phases 0.
     pub fn new(topology: Topology) -> Self {
-        let buses: Vec<Bus> = topology.buses.iter().map(Bus::new).collect();
+        let mut buses: Vec<Bus> = topology.buses.iter().map(Bus::new).collect();
         let mut units = Vec::new();
-        let names: Vec<String> = topology.units.iter().map(|u| u.name.clone()).collect();
-        let tags = topology.units.iter().map(|u| u.max_tags).collect();
+        let faults = Faults::new(topology.faults, topology.units.len());
+        let mut names: Vec<String> = topology.units.iter().map(|u| u.name.clone()).collect();
+        let mut tags: Vec<u32> = topology.units.iter().map(|u| u.max_tags).collect();
+        let mut array_of = vec![None; names.len() + topology.arrays.len()];
         for (number, spec) in topology.units.into_iter().enumerate() {
             units.push(match spec.kind {
                 UnitKind::Null { latency_ns } => Unit::Null {
@@ -263,6 +395,21 @@ impl Lab {
                 )),
             });
         }
+        let mut arrays = Vec::new();
+        for spec in topology.arrays {
+            names.push(spec.name.clone());
+            for &member in spec.members.iter().chain(&spec.spares) {
+                array_of[member as usize] = Some(arrays.len());
+                if let Unit::Drive(drive) = &units[member as usize] {
+                    buses[drive.bus()].inside = true;
+                }
+            }
+            let host_bus = buses.len();
+            buses.push(Bus::new(&spec.model.host_bus));
+            let (number, max_tags) = (names.len() as u32 - 1, spec.max_tags);
+            arrays.push(Array::new(spec, number, host_bus, |m| tags[m as usize]));
+            tags.push(max_tags);
+        }
         let shared = Shared {
             now_ps: 0,
             trace: Trace::new(names.clone()),
@@ -274,14 +421,20 @@ impl Lab {
             completions: VecDeque::new(),
             outstanding: 0,
             completed: 0,
+            array_of,
+            member_ops: VecDeque::new(),
+            member_done: VecDeque::new(),
+            member_completed: 0,
         };
         Self {
             units,
+            arrays,
             names,
             tags,
             shared,
             submitted: false,
             dead: false,
+            faults,
         }
     }
 
@@ -304,14 +457,18 @@ impl Lab {
 
     /// Number of units.
     pub fn units(&self) -> u32 {
-        self.units.len() as u32
+        self.names.len() as u32
     }
 
     /// Capacity in sectors; 0 for a null unit or an unknown number.
     pub fn sectors(&self, unit: u32) -> u64 {
         match self.units.get(unit as usize) {
             Some(Unit::Drive(drive)) => drive.sectors(),
-            _ => 0,
+            Some(Unit::Null { .. }) => 0,
+            None => {
+                let array = self.arrays.get(unit as usize - self.units.len());
+                array.map_or(0, Array::sectors)
+            }
         }
     }
 
@@ -330,8 +487,21 @@ impl Lab {
         if self.submitted {
             return wrong(format!("{key} can only be set before the first command"));
         }
-        let Unit::Drive(drive) = &mut self.units[unit as usize] else {
-            return wrong(format!("a null unit has no {key}"));
+        let units = self.units.len();
+        let drive = match self.units.get_mut(unit as usize) {
+            Some(Unit::Drive(drive)) => drive,
+            Some(Unit::Null { .. }) => return wrong(format!("a null unit has no {key}")),
+            None => {
+                let array = &mut self.arrays[unit as usize - units];
+                let done = match (key, value) {
+                    ("write-cache", "on") => array.set_write_back(true),
+                    ("write-cache", "off") => array.set_write_back(false),
+                    _ => Err(format!(
+                        "an array has no {key} \"{value}\"; there is: write-cache on or off"
+                    )),
+                };
+                return done.or_else(wrong);
+            }
         };
         match (key, value) {
             ("queue", name) => match queue_of(drive.model(), name) {
@@ -373,6 +543,7 @@ impl Lab {
                 self.shared.outstanding
             )));
         }
+        self.stop_background();
         let mut rng = SplitMix64::new(seed);
         let drives = || {
             self.units.iter().filter_map(|u| match u {
@@ -390,6 +561,9 @@ impl Lab {
             }
         }
         self.shared.host_free_ps = now_ps;
+        self.faults.start(now_ps);
+        let arrays = self.arrays.iter_mut();
+        arrays.for_each(|array| array.reset(&mut self.shared));
         self.shared.trace.settle(NEVER);
         self.shared.trace.comment(&format!(
             "# cell {label} seed {seed} now_ns {now_ns} start_delay_ns {start_delay_ns}"
@@ -433,22 +607,57 @@ impl Lab {
         if self.dead {
             return Err(Error::Call(format!("unit \"{name}\": the power is off")));
         }
-        if let Unit::Drive(drive) = &self.units[unit as usize] {
-            let fits = lbn
-                .checked_add(sectors)
-                .is_some_and(|end| end <= drive.sectors());
+        if self.shared.array_of[unit as usize].is_some() {
+            return Err(Error::Call(format!(
+                "unit \"{name}\" belongs to an array, which alone gives it commands"
+            )));
+        }
+        if tag == Tag::Ordered && unit as usize >= self.units.len() {
+            return Err(Error::Call(format!(
+                "unit \"{name}\": an array has no ordered tags"
+            )));
+        }
+        if !matches!(self.units.get(unit as usize), Some(Unit::Null { .. })) {
+            let size = self.sectors(unit);
+            let fits = lbn.checked_add(sectors).is_some_and(|end| end <= size);
             if op != Op::Flush && (!fits || !(1..=COMMAND_SECTORS_MAX).contains(&sectors)) {
                 return Err(Error::Call(format!(
                     "unit \"{name}\": {} of {sectors} sectors at {lbn} is outside the drive's {} \
                      sectors or the {COMMAND_SECTORS_MAX} of a command",
                     op.letter(),
-                    drive.sectors()
+                    size
                 )));
             }
         }
         self.advance(now_ns);
         self.submitted = true;
         self.shared.outstanding += 1;
+        match self
+            .arrays
+            .get_mut((unit as usize).wrapping_sub(self.units.len()))
+        {
+            Some(array) => array.submit(op, lbn, sectors, cookie, &mut self.shared),
+            None => self.give(unit, op, lbn, sectors, cookie, tag),
+        }
+        self.serve_arrays();
+        Ok(())
+    }
+
+    /// Hands a command to a drive or a null unit.
+    fn give(&mut self, unit: u32, op: Op, lbn: u64, sectors: u64, cookie: u64, tag: Tag) {
+        if let Some(refused) = &mut self.faults.failed[unit as usize] {
+            refused.push_back(Refused {
+                op,
+                lbn,
+                sectors: if op == Op::Flush { 0 } else { sectors },
+                cookie,
+                arrival_ns: to_ns(self.shared.now_ps),
+                depth: refused.len() as u32 + 1,
+            });
+            let at_ps = self.shared.now_ps + REFUSAL_PS;
+            self.shared.schedule(at_ps, Event::Refused { unit });
+            return;
+        }
         match &mut self.units[unit as usize] {
             Unit::Drive(drive) => drive.submit(op, lbn, sectors, cookie, tag, &mut self.shared),
             Unit::Null { latency_ps } => {
@@ -456,7 +665,54 @@ impl Lab {
                 self.shared.schedule(at, Event::NullDone { unit, cookie });
             }
         }
-        Ok(())
+    }
+
+    /// Carries commands and answers between arrays and their members until there are no more.
+    fn serve_arrays(&mut self) {
+        if self.arrays.is_empty() {
+            return;
+        }
+        loop {
+            if let Some(done) = self.shared.member_done.pop_front() {
+                let array = self.shared.array_of[done.unit as usize].expect("it is a member");
+                self.arrays[array].member_done(
+                    done.unit,
+                    done.cookie,
+                    done.status,
+                    done.ordinal,
+                    &mut self.shared,
+                );
+            } else if let Some(op) = self.shared.member_ops.pop_front() {
+                self.give(op.unit, op.op, op.lbn, op.sectors, op.cookie, Tag::Simple);
+            } else {
+                break;
+            }
+        }
+        let units = &self.units;
+        for array in &mut self.arrays {
+            array.settle(|unit| volatile(units, unit));
+        }
+    }
+
+    /// Takes the commands of rebuilds back: a marker leaves no drive at work.
+    fn stop_background(&mut self) {
+        for unit in 0..self.units.len() {
+            let array = self.shared.array_of[unit].map(|a| &self.arrays[a]);
+            if !array.is_some_and(Array::background) {
+                continue;
+            }
+            if let Unit::Drive(drive) = &mut self.units[unit] {
+                drive.stop();
+                self.shared.forget(unit as u32, drive.bus());
+                self.shared.trace.abandon(unit as u32);
+                if let Some(refused) = &mut self.faults.failed[unit] {
+                    refused.clear();
+                    let refusal = Event::Refused { unit: unit as u32 };
+                    self.shared.drop_events(refusal);
+                }
+            }
+        }
+        self.shared.member_done.clear();
     }
 
     /// When something happens next: the caller advances to that time. [`NEVER`] if nothing is
@@ -465,10 +721,19 @@ impl Lab {
         if !self.shared.completions.is_empty() {
             return to_ns(self.shared.now_ps);
         }
-        self.shared
-            .events
-            .peek()
-            .map_or(NEVER, |Reverse((at, ..))| to_ns(*at))
+        let event = self.shared.events.peek();
+        let mut next_ps = event.map_or(i64::MAX, |Reverse((at, ..))| *at);
+        // What nobody waits for is noticed with the next command: faults, and rebuilds.
+        if !self.idle() {
+            next_ps = next_ps.min(self.faults.next_ps());
+        } else if self.arrays.iter().any(Array::background) {
+            return NEVER;
+        }
+        if next_ps == i64::MAX {
+            NEVER
+        } else {
+            to_ns(next_ps)
+        }
     }
 
     /// Lets time pass up to and including `now_ns`.
@@ -483,18 +748,96 @@ impl Lab {
             to_ns(self.shared.now_ps)
         );
         let limit = now_ns * 1000;
-        while let Some(&Reverse((at, _, event))) = self.shared.events.peek() {
-            if at > limit {
+        loop {
+            let next = self.shared.events.peek();
+            let at_ps = next.map_or(i64::MAX, |Reverse((at, ..))| *at);
+            let fault_ps = self.faults.next_ps();
+            if at_ps.min(fault_ps) > limit {
                 break;
             }
-            self.shared.events.pop();
+            if fault_ps <= at_ps {
+                // What would have been done at this very time is not.
+                let (at, unit) = self.faults.waiting.pop().expect("it has a time");
+                self.shared.now_ps = at.max(self.shared.now_ps);
+                self.fail(unit);
+                continue;
+            }
+            let Some(Reverse((at, _, event))) = self.shared.events.pop() else {
+                break;
+            };
             self.shared.now_ps = at;
             self.handle(event);
         }
         self.shared.now_ps = limit;
     }
 
+    /// The drive fails, now.
+    fn fail(&mut self, unit: u32) {
+        let failed = &mut self.faults.failed[unit as usize];
+        if failed.is_none() {
+            *failed = Some(VecDeque::new());
+            drive(&mut self.units, unit).fail(&mut self.shared);
+            if let Some(array) = self.shared.array_of[unit as usize] {
+                self.arrays[array].member_failed(unit, &mut self.shared);
+                self.serve_arrays();
+            }
+        }
+    }
+
+    /// A failed drive refuses the command that has waited for longest.
+    fn refuse(&mut self, unit: u32) {
+        let waiting = self.faults.failed[unit as usize].as_mut();
+        let refused = waiting.and_then(VecDeque::pop_front);
+        let refused = refused.expect("one event for each refused command");
+        let acknowledged_ns = self.shared.complete(unit, refused.cookie, EIO);
+        let line = Line {
+            op: refused.op,
+            lbn: refused.lbn,
+            sectors: refused.sectors,
+            slot: refused.depth - 1,
+            arrival_ns: refused.arrival_ns,
+            start_ns: refused.arrival_ns,
+            medium: Medium::None,
+            depth: refused.depth,
+            hit: Hit::Failed,
+        };
+        self.shared.trace.push(unit, acknowledged_ns, line);
+    }
+
     fn handle(&mut self, event: Event) {
+        if let Event::Refused { unit } = event {
+            self.refuse(unit);
+        } else if !self.handle_array(event) {
+            self.handle_unit(event);
+        }
+        self.serve_arrays();
+    }
+
+    /// Handles an event of an array; false: it is of a unit.
+    fn handle_array(&mut self, event: Event) -> bool {
+        let first = self.units.len() as u32;
+        let (arrays, shared) = (&mut self.arrays, &mut self.shared);
+        match event {
+            Event::BusDone { bus } => {
+                let turn = shared.buses[bus as usize]
+                    .current()
+                    .filter(|t| t.unit >= first);
+                let Some(turn) = turn else {
+                    return false;
+                };
+                shared.buses[bus as usize].finish();
+                arrays[(turn.unit - first) as usize].bus_done(turn.slot, turn.phase, shared);
+                shared.bus_grant(bus as usize);
+            }
+            Event::ArrayWork { unit } => arrays[(unit - first) as usize].worked(shared),
+            Event::ArrayIdle { unit } => arrays[(unit - first) as usize].rows_idle(shared),
+            Event::ArrayRebuild { unit } => arrays[(unit - first) as usize].rebuild_step(shared),
+            _ => return false,
+        }
+        true
+    }
+
+    fn handle_unit(&mut self, event: Event) {
         let (units, shared) = (&mut self.units, &mut self.shared);
         match event {
             Event::BusDone { bus } => {
@@ -515,8 +858,12 @@ impl Lab {
             Event::DataReady { unit, slot } => drive(units, unit).data_ready(slot, shared),
             Event::ArmDone { unit } => drive(units, unit).arm_done(shared),
             Event::NullDone { unit, cookie } => {
-                shared.complete(unit, cookie);
+                shared.complete(unit, cookie, 0);
             }
+            Event::Refused { .. }
+            | Event::ArrayWork { .. }
+            | Event::ArrayIdle { .. }
+            | Event::ArrayRebuild { .. } => unreachable!("handled before"),
         }
     }
 
@@ -536,6 +883,12 @@ impl Lab {
                 drive.cut_power(self.shared.now_ps, &mut lost);
             }
         }
+        // What a member has lost is for its array to say.
+        let units = &self.units;
+        lost.retain(|l| self.shared.array_of[l.unit as usize].is_none());
+        for array in &self.arrays {
+            array.cut_power(|unit| volatile(units, unit), &mut lost);
+        }
         lost.sort_unstable_by(|a, b| b.cmp(a));
         self.dead = true;
         self.shared.events.clear();
@@ -554,11 +907,12 @@ impl Lab {
     /// Number of the oldest completed write of which something is not on the medium; what was
     /// completed before it is safe from a power cut.
     pub fn oldest_volatile(&self) -> Option<u64> {
-        let drives = self.units.iter().filter_map(|u| match u {
-            Unit::Drive(drive) => drive.oldest_volatile(),
-            Unit::Null { .. } => None,
-        });
-        drives.min()
+        let alone = |unit: &u32| self.shared.array_of[*unit as usize].is_none();
+        let units = (0..self.units.len() as u32).filter(alone);
+        let drives = units.filter_map(|unit| volatile(&self.units, unit));
+        let arrays = self.arrays.iter();
+        let arrays = arrays.filter_map(|a| a.oldest_volatile(|unit| volatile(&self.units, unit)));
+        drives.chain(arrays).min()
     }
 
     /// Takes the next completion, in order of acknowledgement.
@@ -570,10 +924,17 @@ impl Lab {
     pub fn idle(&self) -> bool {
         self.dead
             || self.shared.outstanding == 0
-                && self.units.iter().all(|u| match u {
-                    Unit::Drive(drive) => drive.clean(),
-                    Unit::Null { .. } => true,
-                })
+                && self.arrays.iter().all(Array::idle)
+                && self
+                    .units
+                    .iter()
+                    .zip(&self.shared.array_of)
+                    .all(|(u, array)| match u {
+                        Unit::Drive(drive) => {
+                            drive.clean() || array.is_some_and(|a| self.arrays[a].background())
+                        }
+                        Unit::Null { .. } => true,
+                    })
     }
 
     /// Copies whole lines of the trace into `buf`; returns the bytes, 0 when none is left. A
@@ -615,6 +976,14 @@ impl Lab {
             )));
         }
         Ok(())
+    }
+}
+
+/// The number of a drive's oldest acknowledged write that is not all on the medium.
+fn volatile(units: &[Unit], unit: u32) -> Option<u64> {
+    match &units[unit as usize] {
+        Unit::Drive(drive) => drive.oldest_volatile(),
+        Unit::Null { .. } => None,
     }
 }
 

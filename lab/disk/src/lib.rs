@@ -10,6 +10,7 @@
 #![deny(missing_docs)]
 #![deny(unsafe_code)]
 
+pub mod array;
 mod bus;
 pub mod catalogue;
 pub mod disksim;
@@ -29,4 +30,4 @@ mod trace;
 pub mod validation;
 
 pub use error::Error;
-pub use lab::{Completion, Lab, Lost, Op, Tag, NEVER, TIME_MAX_NS};
+pub use lab::{Completion, Lab, Lost, Op, Tag, EIO, NEVER, TIME_MAX_NS};

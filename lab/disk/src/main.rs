@@ -120,11 +120,12 @@ fn import(diskspecs: &Path, output: &Path, sector_us: Option<f64>) -> Result<(),
 /// Loads every entry and reports all faults, not only the first.
 fn check(catalogue: &Catalogue) -> Result<(), Error> {
     let (mut good, mut faults) = (0, 0);
-    for kind in ["drives", "buses", "controllers"] {
+    for kind in ["drives", "buses", "controllers", "arrays"] {
         for name in catalogue.names(kind)? {
             let loaded = match kind {
                 "drives" => catalogue.drive(&name, &toml::Table::new()).map(drop),
                 "buses" => catalogue.bus(&name).map(drop),
+                "arrays" => catalogue.array(&name, &toml::Table::new()).map(drop),
                 _ => catalogue.controller(&name).map(drop),
             };
             match loaded {

@@ -53,5 +53,6 @@ pub(crate) fn of(model: DriveModel, bus: BusFile, max_tags: u32) -> Topology {
             },
         }],
         host_bus_mb_s: None,
+        ..Topology::default()
     }
 }

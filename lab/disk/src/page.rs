@@ -67,12 +67,17 @@ pub fn markdown(folder: &Path) -> Result<String, Error> {
             section(&mut page, "drives", &drive.entry);
         }
     }
-    for (kind, heading) in [("buses", "Buses"), ("controllers", "Controllers")] {
+    for (kind, heading) in [
+        ("buses", "Buses"),
+        ("controllers", "Controllers"),
+        ("arrays", "Arrays"),
+    ] {
         write_line(&mut page, &format!("\n## {heading}"));
         for name in catalogue.names(kind)? {
             // Loaded only to be checked.
             match kind {
                 "buses" => catalogue.bus(&name).map(drop)?,
+                "arrays" => catalogue.array(&name, &Table::new()).map(drop)?,
                 _ => catalogue.controller(&name).map(drop)?,
             }
             section(&mut page, kind, &read(folder, kind, name)?);
@@ -86,7 +91,7 @@ const INTRODUCTION: &str = "\
 
 <!-- Made by spindle-disk page; after a change of the catalogue, in lab/disk: SPINDLE_BLESS=1 cargo test --test page -->
 
-Every drive, bus and controller that the disk model knows, with each value, how far it can be trusted and where it comes from. Made from the files in `lab/disk/catalogue/`; its [README](../lab/disk/catalogue/README.md) says what keys and marks mean. `spindle-disk show NAME --svg FILE` draws a drive.
+Every drive, bus, controller and array that the disk model knows, with each value, how far it can be trusted and where it comes from. Made from the files in `lab/disk/catalogue/`; its [README](../lab/disk/catalogue/README.md) says what keys and marks mean. `spindle-disk show NAME --svg FILE` draws a drive.
 
 Units: 1 GB is 10^9 bytes, 1 MB/s 10^6 bytes a second, 1 KB 1024 bytes; a sector has 512 bytes; 1 ms is 1000 µs.
 ";

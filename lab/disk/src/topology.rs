@@ -5,6 +5,8 @@ use std::path::Path;
 
 use serde::Deserialize;
 
+use crate::array::file::ArrayModel;
+use crate::array::layout::Layout;
 use crate::catalogue::{self, BusFile, Catalogue, DriveModel, QueueAlgorithm};
 use crate::error::Error;
 
@@ -26,6 +28,30 @@ struct File {
     #[serde(default)]
     bus: Vec<BusEntry>,
     unit: Vec<UnitEntry>,
+    #[serde(default)]
+    array: Vec<ArrayEntry>,
+    #[serde(default)]
+    fault: Vec<FaultEntry>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ArrayEntry {
+    name: String,
+    controller: String,
+    members: Vec<String>,
+    #[serde(default)]
+    spares: Vec<String>,
+    max_tags: Option<u32>,
+    #[serde(default)]
+    set: toml::Table,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FaultEntry {
+    unit: String,
+    after_marker_ns: i64,
 }
 
 #[derive(Debug, Deserialize)]
@@ -51,6 +77,8 @@ struct UnitEntry {
     queue: Option<String>,
     write_cache: Option<bool>,
     null_latency_ns: Option<u64>,
+    #[serde(default)]
+    member: bool,
     #[serde(default)]
     set: toml::Table,
 }
@@ -87,8 +115,34 @@ pub struct UnitSpec {
     pub kind: UnitKind,
 }
 
-/// A whole lab, loaded and checked.
+/// An array of drives behind a controller; to the host one unit.
 #[derive(Debug, Clone)]
+pub struct ArraySpec {
+    /// Its name; unique among units and arrays.
+    pub name: String,
+    /// Commands that can be outstanding at it.
+    pub max_tags: u32,
+    /// The controller.
+    pub model: Box<ArrayModel>,
+    /// Unit numbers of its members, in the order of the layout.
+    pub members: Vec<u32>,
+    /// Unit numbers of the spares.
+    pub spares: Vec<u32>,
+    /// Where it keeps what.
+    pub layout: Layout,
+}
+
+/// A drive that fails for good: its commands end with an I/O error from then on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fault {
+    /// Unit number of the drive.
+    pub unit: u32,
+    /// When, after the first marker.
+    pub after_marker_ns: i64,
+}
+
+/// A whole lab, loaded and checked.
+#[derive(Debug, Clone, Default)]
 pub struct Topology {
     /// Buses in the file's order.
     pub buses: Vec<BusFile>,
@@ -96,6 +150,10 @@ pub struct Topology {
     pub units: Vec<UnitSpec>,
     /// Rate that all buses together cannot exceed, in 10^6 bytes a second.
     pub host_bus_mb_s: Option<u64>,
+    /// Arrays; their unit numbers follow those of the units.
+    pub arrays: Vec<ArraySpec>,
+    /// Drives that fail.
+    pub faults: Vec<Fault>,
 }
 
 impl Topology {
@@ -123,7 +181,7 @@ impl Topology {
                 ),
             ));
         }
-        let host_bus_mb_s = file.host_bus.map(|h| h.rate_mb_s);
+        let host_bus_mb_s = file.host_bus.as_ref().map(|h| h.rate_mb_s);
         if host_bus_mb_s == Some(0) {
             return Err(Error::field(path, "host_bus.rate_mb_s", "must be above 0"));
         }
@@ -151,12 +209,210 @@ impl Topology {
             }
             units.push(spec);
         }
+        check_drives(path, &file.bus, &buses, &units)?;
+        let mut arrays: Vec<ArraySpec> = Vec::new();
+        for entry in &file.array {
+            let spec = array_spec(path, entry, &file.unit, &mut units, &arrays, &catalogue)?;
+            arrays.push(spec);
+        }
+        check_members(path, &file, &units, &arrays)?;
+        let faults = file.fault.iter().map(|f| fault(path, f, &units));
+        let faults = faults.collect::<Result<_, _>>()?;
         Ok(Self {
             buses,
             units,
             host_bus_mb_s,
+            arrays,
+            faults,
         })
     }
+}
+
+fn array_spec(
+    path: &str,
+    entry: &ArrayEntry,
+    entries: &[UnitEntry],
+    units: &mut [UnitSpec],
+    others: &[ArraySpec],
+    catalogue: &Catalogue,
+) -> Result<ArraySpec, Error> {
+    let wrong = |field: &str, message: String| {
+        let field = format!("array \"{}\": {field}", entry.name);
+        Err(Error::field(path, field, message))
+    };
+    if let Some(message) = bad_name(&entry.name) {
+        return wrong("name", message.into());
+    }
+    let taken = units.iter().any(|u| u.name == entry.name);
+    if taken || others.iter().any(|a| a.name == entry.name) {
+        return wrong("name", "a unit or array has it already".into());
+    }
+    let model = catalogue.array(&entry.controller, &entry.set)?;
+    let file = &model.file;
+    for (field, names, wanted) in [
+        ("members", &entry.members, file.members.value),
+        ("spares", &entry.spares, file.spares.value),
+    ] {
+        if names.len() != wanted as usize {
+            return wrong(
+                field,
+                format!(
+                    "{} are named; {} has {wanted}",
+                    names.len(),
+                    entry.controller
+                ),
+            );
+        }
+    }
+    let max_tags = entry.max_tags.unwrap_or(file.max_tags.value);
+    if !(1..=file.max_tags.value).contains(&max_tags) {
+        let most = file.max_tags.value;
+        return wrong("max_tags", format!("{max_tags} is not 1 to {most}"));
+    }
+    let mut numbers: Vec<u32> = Vec::new();
+    let mut least = u64::MAX;
+    for name in entry.members.iter().chain(&entry.spares) {
+        let Some(number) = units.iter().position(|u| &u.name == name) else {
+            return wrong(
+                "members",
+                format!("there is no unit \"{name}\" in this file"),
+            );
+        };
+        let used = |a: &ArraySpec| {
+            a.members
+                .iter()
+                .chain(&a.spares)
+                .any(|m| *m == number as u32)
+        };
+        if numbers.contains(&(number as u32)) || others.iter().any(used) {
+            return wrong("members", format!("\"{name}\" is named twice"));
+        }
+        if !entries[number].member {
+            return wrong("members", format!("unit \"{name}\" lacks member = true"));
+        }
+        let UnitKind::Drive {
+            model, write_cache, ..
+        } = &mut units[number].kind
+        else {
+            return wrong("members", format!("\"{name}\" is a null unit"));
+        };
+        // The controller decides that of its drives.
+        *write_cache = file.member_write_cache.value;
+        least = least.min(model.geometry.sectors);
+        numbers.push(number as u32);
+    }
+    let unit_sectors = file.stripe_unit_kb.value * 2;
+    let layout = Layout::new(file.level.value, file.members.value, unit_sectors, least);
+    let layout = match layout {
+        Ok(layout) => layout,
+        Err(message) => return wrong("members", message),
+    };
+    let spares = numbers.split_off(entry.members.len());
+    Ok(ArraySpec {
+        name: entry.name.clone(),
+        max_tags,
+        model: Box::new(model),
+        members: numbers,
+        spares,
+        layout,
+    })
+}
+
+/// Refuses members of no array, and buses that an array shares with others.
+fn check_members(
+    path: &str,
+    file: &File,
+    units: &[UnitSpec],
+    arrays: &[ArraySpec],
+) -> Result<(), Error> {
+    let array_of = |number: usize| {
+        let has = |a: &ArraySpec| {
+            a.members
+                .iter()
+                .chain(&a.spares)
+                .any(|m| *m as usize == number)
+        };
+        arrays.iter().position(has)
+    };
+    for (number, (entry, unit)) in file.unit.iter().zip(units).enumerate() {
+        let wrong = |field: &str, message: String| {
+            let field = format!("unit \"{}\": {field}", unit.name);
+            Err(Error::field(path, field, message))
+        };
+        if entry.member && array_of(number).is_none() {
+            return wrong("member", "no array names it".into());
+        }
+        if entry.member && entry.write_cache.is_some() {
+            return wrong(
+                "write_cache",
+                "the array decides that of its members: member_write_cache".into(),
+            );
+        }
+        let UnitKind::Drive { bus, .. } = unit.kind else {
+            continue;
+        };
+        let stranger = units.iter().enumerate().find(|(other, u)| {
+            let here = matches!(u.kind, UnitKind::Drive { bus: b, .. } if b == bus);
+            here && array_of(*other) != array_of(number)
+        });
+        if let Some((_, other)) = stranger {
+            return wrong(
+                "bus",
+                format!(
+                    "the bus of an array's members is its own; \"{}\" is on it too",
+                    other.name
+                ),
+            );
+        }
+    }
+    Ok(())
+}
+
+/// What is wrong with a name, if anything.
+fn bad_name(name: &str) -> Option<&'static str> {
+    let bad = name.is_empty() || name.contains(|c: char| c.is_whitespace() || c == '#');
+    bad.then_some("must be a word without # (it stands in the trace)")
+}
+
+/// Refuses more drives on a bus than it takes.
+fn check_drives(
+    path: &str,
+    entries: &[BusEntry],
+    buses: &[BusFile],
+    units: &[UnitSpec],
+) -> Result<(), Error> {
+    for (number, (entry, bus)) in entries.iter().zip(buses).enumerate() {
+        let here = |u: &&UnitSpec| matches!(u.kind, UnitKind::Drive { bus, .. } if bus == number);
+        let (drives, most) = (units.iter().filter(here).count(), bus.kind.value.drives());
+        if drives > most {
+            return Err(Error::field(
+                path,
+                format!("bus \"{}\"", entry.name),
+                format!("has {drives} drives; {} takes {most}", entry.entry),
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn fault(path: &str, entry: &FaultEntry, units: &[UnitSpec]) -> Result<Fault, Error> {
+    let wrong = |message: String| {
+        let field = format!("fault of \"{}\"", entry.unit);
+        Err(Error::field(path, field, message))
+    };
+    let Some(unit) = units.iter().position(|u| u.name == entry.unit) else {
+        return wrong("there is no such unit in this file".into());
+    };
+    if matches!(units[unit].kind, UnitKind::Null { .. }) {
+        return wrong("only a drive can fail; this is a null unit".into());
+    }
+    if entry.after_marker_ns < 0 {
+        return wrong("after_marker_ns must be 0 or more".into());
+    }
+    Ok(Fault {
+        unit: unit as u32,
+        after_marker_ns: entry.after_marker_ns,
+    })
 }
 
 fn unit_spec(
@@ -173,11 +429,8 @@ fn unit_spec(
             message,
         ))
     };
-    if unit.name.is_empty() || unit.name.contains(|c: char| c.is_whitespace() || c == '#') {
-        return wrong(
-            "name",
-            "must be a word without # (it stands in the trace)".into(),
-        );
+    if let Some(message) = bad_name(&unit.name) {
+        return wrong("name", message.into());
     }
     let max_tags = match (unit.max_tags, &unit.drive) {
         (Some(tags), _) if !(1..=256).contains(&tags) => {
@@ -192,6 +445,7 @@ fn unit_spec(
             if unit.bus.is_some()
                 || unit.queue.is_some()
                 || unit.write_cache.is_some()
+                || unit.member
                 || !unit.set.is_empty()
             {
                 return wrong(

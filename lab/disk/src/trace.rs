@@ -25,6 +25,8 @@ pub enum Hit {
     Through,
     /// Flush.
     None,
+    /// The unit has failed: an I/O error.
+    Failed,
 }
 
 impl Hit {
@@ -36,6 +38,7 @@ impl Hit {
             Self::Cached => "cached",
             Self::Through => "through",
             Self::None => "-",
+            Self::Failed => "failed",
         }
     }
 }
@@ -121,6 +124,21 @@ impl Trace {
         if let Some(line) = self.waiting.get_mut(&key) {
             debug_assert_eq!(line.medium, Medium::Pending);
             line.medium = Medium::At(ns);
+        }
+    }
+
+    /// The cached write behind `key` could not be written.
+    pub fn never_on_medium(&mut self, key: Key) {
+        if let Some(line) = self.waiting.get_mut(&key) {
+            line.medium = Medium::None;
+        }
+    }
+
+    /// What the buffer of `unit` holds will never reach the medium.
+    pub fn abandon(&mut self, unit: u32) {
+        let mine = self.waiting.iter_mut().filter(|(key, _)| key.2 == unit);
+        for (_, line) in mine.filter(|(_, line)| line.medium == Medium::Pending) {
+            line.medium = Medium::None;
         }
     }
 

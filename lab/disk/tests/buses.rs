@@ -147,6 +147,7 @@ fn the_host_bus_is_a_ceiling_for_all_buses() {
             buses: vec![test_bus("rate_mb_s = 5"), test_bus("rate_mb_s = 5")],
             units: vec![unit(0), unit(1)],
             host_bus_mb_s,
+            ..Topology::default()
         })
     };
     let done = |host| {

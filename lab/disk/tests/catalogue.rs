@@ -19,7 +19,7 @@ fn drive_message(from: &str, to: &str) -> String {
         from.len(),
         to.len()
     ));
-    for kind in ["drives", "buses", "controllers"] {
+    for kind in ["drives", "buses", "controllers", "arrays"] {
         std::fs::create_dir_all(copy.join(kind)).unwrap();
     }
     let text = std::fs::read_to_string(folder().join("drives/deskstar-75gxp.toml")).unwrap();
@@ -42,6 +42,9 @@ fn every_entry_loads() {
     }
     for name in catalogue.names("controllers").unwrap() {
         catalogue.controller(&name).unwrap();
+    }
+    for name in catalogue.names("arrays").unwrap() {
+        catalogue.array(&name, &toml::Table::new()).unwrap();
     }
 }
 

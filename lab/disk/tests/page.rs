@@ -48,7 +48,7 @@ fn page_has_every_value_of_every_file() {
     let page = page(&[]).unwrap();
     let folder = root().join("lab/disk/catalogue");
     let mut values = 0;
-    for kind in ["drives", "buses", "controllers"] {
+    for kind in ["drives", "buses", "controllers", "arrays"] {
         for name in Catalogue::new(&folder).names(kind).unwrap() {
             let section = page
                 .split("\n### ")

@@ -198,7 +198,7 @@ fn seeds_are_valid() {
 #[test]
 fn toml_faults_are_told_with_path_and_line() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("parsers-catalogue");
-    for kind in ["drives", "buses", "controllers"] {
+    for kind in ["drives", "buses", "controllers", "arrays"] {
         std::fs::create_dir_all(folder.join(kind)).unwrap();
         std::fs::write(folder.join(kind).join("bad.toml"), "\n\n[name\n").unwrap();
     }

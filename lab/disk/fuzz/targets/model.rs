@@ -74,6 +74,7 @@ fn run(model: DriveModel, bus: BusFile) {
             },
         }],
         host_bus_mb_s: None,
+        ..Topology::default()
     });
     let end = lab.sectors(0);
     let mut now_ns = lab.reset(0, "fuzz", 1).expect("an idle lab");

@@ -16,7 +16,7 @@ fuzz_target!(|data: &[u8]| {
     match Topology::from_text("input.toml", &text) {
         Err(error) => assert!(error.to_string().contains(':'), "{error}"),
         Ok(topology) => {
-            let units = topology.units.len() as u32;
+            let units = (topology.units.len() + topology.arrays.len()) as u32;
             assert_eq!(Lab::new(topology).units(), units);
         }
     }

@@ -110,6 +110,7 @@ pub fn lab_of_all(models: Vec<DriveModel>, bus: BusFile, max_tags: u32) -> Lab {
         buses: vec![bus],
         units,
         host_bus_mb_s: None,
+        ..Topology::default()
     })
 }
 

@@ -1,0 +1,625 @@
+// SPDX-License-Identifier: MIT
+//! Arrays behind a controller, on the small drives described in `common`, a bus each.
+
+mod common;
+
+use std::path::Path;
+
+use common::{entries, parse_trace, read_trace, small_drive, test_bus, Line, MS};
+use spindle_disk::array::layout::Layout;
+use spindle_disk::catalogue::{Catalogue, QueueAlgorithm};
+use spindle_disk::rng::SplitMix64;
+use spindle_disk::topology::{ArraySpec, Fault, Topology, UnitKind, UnitSpec};
+use spindle_disk::Op::{self, Flush, Read, Write, WriteFua};
+use spindle_disk::{Lab, EIO, NEVER};
+
+/// An array of small drives `m0`, `m1`, ..., called `disk0`; `set` is over the catalogue's entry.
+/// Units have 8 KB, 16 sectors, unless `set` says otherwise. No time for processor or host bus.
+fn array_of(controller: &str, set: &str, faults: &[(u32, i64)]) -> Lab {
+    let mut table: toml::Table = "stripe_unit_kb = 8\nhost_command_ns = 0\nmember_command_ns = 0\n\
+                                  xor_mb_s = 1000000"
+        .parse()
+        .unwrap();
+    table.extend(set.parse::<toml::Table>().unwrap());
+    let catalogue = Catalogue::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("catalogue"));
+    let mut model = catalogue.array(controller, &table).unwrap();
+    model.host_bus = test_bus("rate_mb_s = 100000");
+    let file = &model.file;
+    let (members, spares) = (file.members.value, file.spares.value);
+    let unit = |number: u32| UnitSpec {
+        name: format!("m{number}"),
+        max_tags: 4,
+        kind: UnitKind::Drive {
+            model: Box::new(small_drive("")),
+            bus: number as usize,
+            queue: QueueAlgorithm::Fcfs,
+            write_cache: file.member_write_cache.value,
+        },
+    };
+    let units: Vec<UnitSpec> = (0..members + spares).map(unit).collect();
+    let unit_sectors = file.stripe_unit_kb.value * 2;
+    let layout = Layout::new(file.level.value, members, unit_sectors, 4000).unwrap();
+    Lab::new(Topology {
+        buses: units.iter().map(|_| test_bus("")).collect(),
+        arrays: vec![ArraySpec {
+            name: "disk0".into(),
+            max_tags: file.max_tags.value,
+            members: (0..members).collect(),
+            spares: (members..members + spares).collect(),
+            layout,
+            model: Box::new(model),
+        }],
+        faults: faults
+            .iter()
+            .map(|&(unit, after_marker_ns)| Fault {
+                unit,
+                after_marker_ns,
+            })
+            .collect(),
+        units,
+        ..Topology::default()
+    })
+}
+
+/// What came of the requests: by cookie, status and time; and the trace.
+#[derive(Debug, PartialEq)]
+struct Outcome {
+    done: Vec<(i32, i64)>,
+    lines: Vec<Line>,
+}
+
+impl Outcome {
+    /// Commands to members that begin with one of these letters.
+    fn members(&self, ops: &str) -> usize {
+        let lines = self.lines.iter();
+        lines
+            .filter(|l| l.device.starts_with('m') && ops.contains(l.op))
+            .count()
+    }
+
+    fn host(&self) -> impl Iterator<Item = &Line> {
+        self.lines.iter().filter(|l| l.device == "disk0")
+    }
+}
+
+/// Runs requests (time after the marker, operation, LBN, sectors; times rise) and then on until
+/// nothing that anybody waits for is left.
+fn run(lab: &mut Lab, requests: &[(i64, Op, u64, u64)]) -> Outcome {
+    let unit = lab.unit("disk0").unwrap();
+    lab.reset(0, "cell", 1).unwrap();
+    let mut done = vec![None; requests.len()];
+    let mut given = 0;
+    loop {
+        while let Some(c) = lab.completion() {
+            assert_eq!(c.unit, unit);
+            let first = done[c.cookie as usize].replace((c.status, c.acknowledged_ns));
+            assert_eq!(first, None, "acknowledged twice");
+        }
+        let event = lab.next_event_ns();
+        match requests.get(given) {
+            Some(&(at, op, lbn, sectors)) if at <= event => {
+                lab.submit(at, unit, op, lbn, sectors, given as u64)
+                    .unwrap();
+                given += 1;
+            }
+            _ if event == NEVER => break,
+            _ => lab.advance(event),
+        }
+    }
+    assert!(lab.idle());
+    let done = done.into_iter().map(|d| d.expect("all are acknowledged"));
+    Outcome {
+        done: done.collect(),
+        lines: parse_trace(&read_trace(lab)),
+    }
+}
+
+/// `count` writes of a block, all over the array, not two in one row.
+fn scattered(count: u64, gap: i64) -> Vec<(i64, Op, u64, u64)> {
+    let row = 7 * 16;
+    let block = |i: u64| {
+        (
+            i as i64 * gap,
+            Write,
+            (i * 37 % 250) * row + i % 7 * 16 + 4,
+            8,
+        )
+    };
+    (0..count).map(block).collect()
+}
+
+#[test]
+fn a_small_write_to_raid5_costs_four_commands() {
+    for set in ["", "write_back = false\nbattery = false"] {
+        let outcome = run(&mut array_of("raid5-ide-8", set, &[]), &scattered(100, MS));
+        assert!(outcome.done.iter().all(|d| d.0 == 0));
+        assert_eq!(
+            (outcome.members("R"), outcome.members("WU")),
+            (200, 200),
+            "{set}"
+        );
+    }
+}
+
+#[test]
+fn a_full_cache_slows_small_writes_to_what_the_members_do() {
+    // The cache has room for 64 KB: 16 blocks of 4 KB. Without it each write costs 4 commands, two
+    // after the other, and eight members share them.
+    let requests = scattered(240, 0);
+    let set = |cache: &str| format!("{cache}\nmax_tags = 64");
+    let time = |set: &str| {
+        let outcome = run(&mut array_of("raid5-ide-8", set, &[]), &requests);
+        let last = outcome.done.iter().map(|d| d.1).max().unwrap();
+        (last, outcome.members("RWU"))
+    };
+    let (hidden, commands) = time(&set(""));
+    let (small, small_commands) = time(&set("cache_kb = 64"));
+    assert_eq!((commands, small_commands), (960, 960));
+    assert!(hidden < 2 * MS, "out of the cache: {hidden}");
+    // 960 commands of some 5 to 11 ms at 8 members.
+    assert!(
+        small > 240 * 4 * 3 * MS / 8,
+        "as fast as the members: {small}"
+    );
+}
+
+#[test]
+fn full_stripes_read_nothing() {
+    // 8 KB at a time, in order: put together in the cache.
+    let requests: Vec<_> = (0..70)
+        .map(|i| (i as i64 * MS / 10, Write, i * 16, 16))
+        .collect();
+    let outcome = run(&mut array_of("raid5-ide-8", "", &[]), &requests);
+    assert_eq!((outcome.members("R"), outcome.members("W")), (0, 80));
+    // A large one needs no cache for it.
+    let set = "write_back = false\nbattery = false";
+    let outcome = run(
+        &mut array_of("raid5-ide-8", set, &[]),
+        &[(0, Write, 112, 112)],
+    );
+    assert_eq!((outcome.members("R"), outcome.members("W")), (0, 8));
+}
+
+#[test]
+fn neighbours_are_written_together() {
+    // Four blocks of one unit: one read and write of it, and of the parity.
+    let requests: Vec<_> = [0, 3, 1, 2].iter().map(|i| (0, Write, i * 4, 4)).collect();
+    let outcome = run(&mut array_of("raid5-ide-8", "", &[]), &requests);
+    assert_eq!((outcome.members("R"), outcome.members("W")), (2, 2));
+    assert!(outcome
+        .host()
+        .all(|l| l.hit == "cached" && l.medium > Some(100 * MS)));
+}
+
+#[test]
+fn reads_come_from_the_cache_or_the_members() {
+    let requests = [
+        (0, Write, 0, 8),
+        (MS, Read, 0, 8),
+        (2 * MS, Read, 0, 16),
+        (500 * MS, Read, 0, 16),
+        (600 * MS, Read, 1000, 100),
+    ];
+    let outcome = run(&mut array_of("raid5-ide-8", "", &[]), &requests);
+    let hits: Vec<_> = outcome.host().map(|l| (l.hit.as_str(), l.lbn)).collect();
+    assert_eq!(
+        hits,
+        [
+            ("cached", 0),
+            ("hit", 0),
+            ("part", 0),
+            ("hit", 0),
+            ("miss", 1000)
+        ]
+    );
+    // The rest of the unit; the two of the small write; 100 sectors over 7 units of 16.
+    assert_eq!(outcome.members("R"), 1 + 2 + 8);
+}
+
+#[test]
+fn a_degraded_read_costs_all_the_others() {
+    let reads: Vec<_> = (0..7)
+        .map(|i| (100 * MS + i as i64 * 50 * MS, Read, i * 16, 8))
+        .collect();
+    let outcome = run(&mut array_of("raid5-ide-8", "", &[(0, 0)]), &reads);
+    assert!(outcome.done.iter().all(|d| d.0 == 0));
+    // Row 0 has its parity on m7, so that m0 has the first unit.
+    assert_eq!(outcome.members("R"), 7 + 6);
+    assert!(outcome.lines.iter().all(|l| l.device != "m0"));
+}
+
+#[test]
+fn writes_go_on_without_a_member() {
+    for set in ["", "write_back = false\nbattery = false"] {
+        let outcome = run(
+            &mut array_of("raid5-ide-8", set, &[(3, 40 * MS)]),
+            &scattered(200, MS),
+        );
+        assert!(outcome.done.iter().all(|d| d.0 == 0), "{set}");
+        // Those in flight at the failure are the last that m3 sees.
+        let m3 = outcome.lines.iter().filter(|l| l.device == "m3");
+        assert!(m3.clone().all(|l| l.arrival <= 40 * MS), "{set}");
+        if set.is_empty() {
+            assert_eq!(m3.count(), 0, "nothing was written out by then");
+        } else {
+            assert!(m3.clone().any(|l| l.hit == "failed"));
+        }
+    }
+}
+
+#[test]
+fn a_second_failure_is_an_error_and_never_silent() {
+    let faults = [(0, 10 * MS), (1, 20 * MS)];
+    let row = 7 * 16;
+    let requests = [
+        (15 * MS, Read, 0, 8),
+        (30 * MS, Read, 8, 8),    // on m0: needs m1
+        (200 * MS, Read, 32, 8),  // on m2
+        (400 * MS, Write, 16, 8), // on m1: acknowledged, and then lost
+        (600 * MS, Read, 16, 8),
+        (700 * MS, Write, 10 * row + 64, 8),
+        (900 * MS, Read, 10 * row + 64, 8),
+    ];
+    let outcome = run(
+        &mut array_of("raid5-ide-8", "battery = false", &faults),
+        &requests,
+    );
+    let status: Vec<_> = outcome.done.iter().map(|d| d.0).collect();
+    assert_eq!(status[..4], [0, EIO, 0, 0]);
+    assert_eq!(status[4], EIO, "what is lost is not read");
+    assert_eq!(status[5..], [0, 0]);
+    let lost = outcome.host().find(|l| l.op == 'W' && l.lbn == 16).unwrap();
+    assert_eq!(lost.medium, None);
+    // The flush after it tells, once.
+    let flushes = [
+        (0, Write, 16, 8),
+        (MS, Flush, 0, 0),
+        (500 * MS, Flush, 0, 0),
+    ];
+    let mut lab = array_of("raid5-ide-8", "battery = false", &[(0, 0), (1, 0)]);
+    let status: Vec<_> = run(&mut lab, &flushes).done.iter().map(|d| d.0).collect();
+    assert_eq!(status, [0, EIO, 0]);
+    // Without a cache, the write itself fails.
+    let set = "write_back = false\nbattery = false";
+    let mut lab = array_of("raid5-ide-8", set, &[(0, 0), (1, 0)]);
+    assert_eq!(run(&mut lab, &[(MS, Write, 16, 8)]).done[0].0, EIO);
+    // Stripes without redundancy lose a member's share at once.
+    let mut lab = array_of("raid0-4", "", &[(1, MS / 2)]);
+    let requests: Vec<_> = (0..4)
+        .flat_map(|i| [(MS, Read, i * 16, 8), (MS, Write, i * 16, 8)])
+        .collect();
+    let status: Vec<_> = run(&mut lab, &requests).done.iter().map(|d| d.0).collect();
+    assert_eq!(status, [0, 0, EIO, EIO, 0, 0, 0, 0]);
+}
+
+#[test]
+fn a_spare_takes_over_row_by_row() {
+    let set = "members = 4\nspares = 1\nrebuild_kb_s = 1024";
+    // Ten reads of m1's first unit: from the others while it is missing, from the spare when the
+    // rebuild has passed.
+    let reads: Vec<_> = (0..10)
+        .map(|i| (i as i64 * 500 * MS + 3 * MS, Read, 16 + i * 48 * 4, 8))
+        .collect();
+    let mut lab = array_of("raid5-ide-8", set, &[(1, 2 * MS)]);
+    let outcome = run(&mut lab, &reads);
+    assert!(outcome.done.iter().all(|d| d.0 == 0));
+    lab.advance(20_000 * MS);
+    let mut lines = outcome.lines;
+    lines.extend(parse_trace(&read_trace(&mut lab)));
+    // All 250 rows, in order, at the rate or slower: 8 KB a row at 1 MB/s.
+    let spare: Vec<_> = lines
+        .iter()
+        .filter(|l| l.device == "m4" && l.op == 'W')
+        .collect();
+    let rows: Vec<_> = spare.iter().map(|l| (l.lbn, l.sectors)).collect();
+    assert_eq!(rows, (0..250).map(|r| (r * 16, 16)).collect::<Vec<_>>());
+    let took = spare[249].acknowledged - spare[0].arrival;
+    assert!(took >= 249 * 8 * 1000 * MS / 1024, "{took}");
+    // Now the array is whole: a read costs one command, and another member may fail.
+    let before = lines.len();
+    assert!(before > 0 && lab.idle());
+    lab.reset(20_001 * MS, "whole", 2).unwrap();
+    let unit = lab.unit("disk0").unwrap();
+    lab.submit(20_100 * MS, unit, Read, 16, 8, 0).unwrap();
+    while lab.next_event_ns() != NEVER {
+        lab.advance(lab.next_event_ns());
+    }
+    assert_eq!(lab.completion().unwrap().status, 0);
+    let lines = parse_trace(&read_trace(&mut lab));
+    let devices: Vec<_> = lines.iter().map(|l| l.device.as_str()).collect();
+    assert_eq!(devices, ["m4", "disk0"]);
+}
+
+#[test]
+fn a_rebuild_survives_a_marker_and_repeats() {
+    let set = "members = 4\nspares = 1\nrebuild_kb_s = 1024";
+    let go = || {
+        let mut lab = array_of("raid5-ide-8", set, &[(1, 2 * MS)]);
+        let unit = lab.unit("disk0").unwrap();
+        lab.reset(0, "first", 1).unwrap();
+        // In the middle of a row.
+        lab.advance(1_003 * MS);
+        assert!(lab.idle());
+        assert_eq!(lab.next_event_ns(), NEVER, "nobody waits for it");
+        lab.reset(1_003 * MS, "second", 2).unwrap();
+        for i in 0..50 {
+            lab.submit(
+                (1_010 + i * 3) * MS,
+                unit,
+                Write,
+                i as u64 * 61 % 11_000,
+                8,
+                0,
+            )
+            .unwrap();
+        }
+        lab.advance(20_000 * MS);
+        assert!(std::iter::from_fn(|| lab.completion()).all(|c| c.status == 0));
+        assert!(lab.idle());
+        read_trace(&mut lab)
+    };
+    let text = go();
+    let lines = parse_trace(&text);
+    let rebuilt: std::collections::BTreeSet<u64> = lines
+        .iter()
+        .filter(|l| l.device == "m4" && l.op == 'W' && l.sectors == 16)
+        .map(|l| l.lbn)
+        .collect();
+    assert_eq!(rebuilt.len(), 250, "every row");
+    assert_eq!(text, go());
+}
+
+#[test]
+fn mirrors_write_twice_and_read_once() {
+    let mut requests: Vec<_> = (0..20)
+        .map(|i| (i as i64 * 30 * MS, Write, i * 160, 8))
+        .collect();
+    requests.extend((0..20).map(|i| (1000 * MS + i as i64 * 30 * MS, Read, i * 151, 8)));
+    let outcome = run(
+        &mut array_of("raid1-2", "member_write_cache = false", &[]),
+        &requests,
+    );
+    assert_eq!((outcome.members("R"), outcome.members("W")), (20, 40));
+    // Four members: over two pairs.
+    let outcome = run(
+        &mut array_of("raid10-4", "member_write_cache = false", &[]),
+        &requests,
+    );
+    assert_eq!((outcome.members("R"), outcome.members("W")), (20, 40));
+    let written = |m: &str| {
+        outcome
+            .lines
+            .iter()
+            .filter(|l| l.device == m && l.op == 'W')
+            .count()
+    };
+    assert!(["m0", "m1", "m2", "m3"].iter().all(|m| written(m) == 10));
+    // One copy is enough.
+    let outcome = run(&mut array_of("raid1-2", "", &[(0, 300 * MS)]), &requests);
+    assert!(outcome.done.iter().all(|d| d.0 == 0));
+}
+
+#[test]
+fn reads_of_a_mirror_use_both_arms() {
+    // Two outstanding, at random: nearly twice one drive.
+    let mut rng = SplitMix64::new(4);
+    let requests: Vec<_> = (0..200)
+        .map(|_| (0, Read, rng.below(240) * 16, 8))
+        .collect();
+    let time = |controller: &str, set: &str| {
+        let set = format!("{set}\nmax_tags = 2\nmember_queue = \"fcfs\"");
+        let outcome = run(&mut array_of(controller, &set, &[]), &requests);
+        outcome.done.iter().map(|d| d.1).max().unwrap()
+    };
+    let one = time("raid1-2", "read_balance = \"first\"");
+    for both in [time("raid1-2", ""), time("twinstor-2", "")] {
+        assert!(one * 10 > both * 17, "{one} {both}");
+    }
+}
+
+#[test]
+fn twinstor_splits_a_deep_stream_only() {
+    // Reads of 32 KB in order, so many outstanding; unit 64 KB.
+    let share = |tags: u32, gap: u64| {
+        let set = format!("stripe_unit_kb = 64\nmax_tags = {tags}");
+        let requests: Vec<_> = (0..60).map(|i| (0, Read, i * 64 + i * gap, 64)).collect();
+        let outcome = run(&mut array_of("twinstor-2", &set, &[]), &requests);
+        let lines = outcome.lines.iter().filter(|l| l.device != "disk0");
+        // Whether each unit was read by its own member.
+        let by_unit = lines
+            .clone()
+            .filter(|l| (l.device == "m1") == (l.lbn / 128 % 2 == 1))
+            .count();
+        (by_unit * 100 / lines.count(), outcome.members("R"))
+    };
+    let (deep, _) = share(16, 0);
+    assert!(deep > 85, "512 KB outstanding: {deep} %");
+    let (shallow, _) = share(2, 0);
+    assert!(shallow < 80, "64 KB outstanding: {shallow} %");
+}
+
+#[test]
+fn a_battery_keeps_the_cache_when_the_power_goes() {
+    let cut = |set: &str, at: i64| {
+        let mut lab = array_of("raid5-ide-8", set, &[]);
+        let unit = lab.unit("disk0").unwrap();
+        lab.reset(0, "cell", 1).unwrap();
+        lab.submit(MS, unit, Write, 100, 30, 0).unwrap();
+        lab.submit(MS, unit, WriteFua, 2000, 8, 1).unwrap();
+        let mut done = 0;
+        while lab.next_event_ns() <= at {
+            lab.advance(lab.next_event_ns());
+            done += std::iter::from_fn(|| lab.completion()).count();
+        }
+        let volatile = lab.oldest_volatile();
+        let mut lost: Vec<_> = lab
+            .cut_power(at)
+            .unwrap()
+            .iter()
+            .map(|l| (l.ordinal, l.unit, l.lbn, l.sectors))
+            .collect();
+        lost.sort_unstable();
+        (done, volatile, lost)
+    };
+    assert_eq!(cut("", 3 * MS), (2, None, vec![]));
+    // 100 to 130 lie in rows 0 and 1, of 112 sectors.
+    let lost = vec![(0, 8, 100, 12), (0, 8, 112, 18)];
+    assert_eq!(cut("battery = false", 3 * MS), (1, Some(0), lost.clone()));
+    assert_eq!(cut("battery = false", 60 * MS), (2, Some(0), lost));
+    assert_eq!(cut("battery = false", 900 * MS), (2, None, vec![]));
+    // In the members' buffers it is no safer.
+    let (_, volatile, lost) = cut(
+        "battery = false\nmember_write_cache = true\ndestage_idle_ns = 0",
+        6 * MS,
+    );
+    assert_eq!((volatile, lost.len()), (Some(0), 2));
+    assert_eq!(cut("write_back = false\nbattery = false", 3 * MS).2, []);
+}
+
+#[test]
+fn flushes_wait_for_the_members_unless_a_battery_does() {
+    let requests = [(0, Write, 100, 30), (MS, Flush, 0, 0)];
+    let outcome = run(&mut array_of("raid5-ide-8", "", &[]), &requests);
+    assert_eq!(outcome.done[1].1, MS);
+    let outcome = run(
+        &mut array_of("raid5-ide-8", "battery = false", &[]),
+        &requests,
+    );
+    assert!(outcome.done[1].1 > 10 * MS && outcome.done[1].1 < 60 * MS);
+    assert_eq!(outcome.members("F"), 0);
+    let set = "battery = false\nmember_write_cache = true";
+    let outcome = run(&mut array_of("raid5-ide-8", set, &[]), &requests);
+    assert_eq!(outcome.members("F"), 8);
+    let written = outcome.lines.iter().filter_map(|l| l.medium).max().unwrap();
+    assert!(outcome.done[1].1 >= written);
+}
+
+#[test]
+fn the_processor_takes_its_time() {
+    let set = "host_command_ns = 100000\nmember_command_ns = 10000";
+    let first = |requests: &[_]| run(&mut array_of("raid5-ide-8", set, &[]), requests).done;
+    let base = run(&mut array_of("raid5-ide-8", "", &[]), &[(0, Read, 0, 8)]).done[0].1;
+    let later = first(&[(0, Read, 0, 8)])[0].1;
+    // 0.11 ms later at the member, which is still in time for the sector, or a revolution late.
+    assert!(
+        [base, base + 110_000, base + 10 * MS].contains(&later),
+        "{base} {later}"
+    );
+    // Ten cached writes at once: one after the other.
+    let requests: Vec<_> = (0..10).map(|i| (0, Write, i * 500, 8)).collect();
+    let last = first(&requests).iter().map(|d| d.1).max().unwrap();
+    assert!(
+        (10 * 100_000..10 * 100_000 + 10_000).contains(&last),
+        "{last}"
+    );
+}
+
+#[test]
+fn members_are_the_arrays_own() {
+    let mut lab = array_of("raid1-2", "", &[]);
+    let error = lab.submit(0, 0, Read, 0, 8, 0).unwrap_err().to_string();
+    assert!(error.contains("\"m0\" belongs to an array"), "{error}");
+    assert_eq!(
+        (lab.units(), lab.sectors(2), lab.max_tags(2)),
+        (3, 4000, 128)
+    );
+    let error = lab.submit(0, 2, Read, 3999, 8, 0).unwrap_err().to_string();
+    assert!(
+        error.contains("outside the drive's 4000 sectors"),
+        "{error}"
+    );
+    assert!(lab.set(2, "queue", "sptf").is_err());
+    assert!(lab
+        .set(2, "write-cache", "on")
+        .unwrap_err()
+        .to_string()
+        .contains("no cache"));
+}
+
+/// A topology file with the paper's arrays.
+fn topology(controller: &str, more: &str) -> String {
+    let catalogue = concat!(env!("CARGO_MANIFEST_DIR"), "/catalogue");
+    let mut text = format!("schema = \"spindle-topology/1\"\ncatalogue = {catalogue:?}\n");
+    let (ide, buses) = match controller {
+        "raid5-scsi-8" => (false, 2),
+        _ => (true, 8),
+    };
+    let (entry, drive) = if ide {
+        ("ata-100", "deskstar-75gxp")
+    } else {
+        ("ultra2-scsi", "ultrastar-36zx")
+    };
+    for bus in 0..buses {
+        text += &format!("[[bus]]\nname = \"bus{bus}\"\nentry = \"{entry}\"\n");
+    }
+    let mut names = Vec::new();
+    for unit in 0..8 {
+        text += &format!(
+            "[[unit]]\nname = \"m{unit}\"\ndrive = \"{drive}\"\nbus = \"bus{}\"\nmax_tags = {}\nmember = true\n",
+            unit % buses,
+            if ide { 1 } else { 32 },
+        );
+        names.push(format!("\"m{unit}\""));
+    }
+    text + &format!(
+        "[[array]]\nname = \"disk0\"\ncontroller = \"{controller}\"\nmembers = [{}]\nmax_tags = 64\n{more}",
+        names.join(", ")
+    )
+}
+
+#[test]
+fn the_papers_arrays_run_from_a_file_and_repeat() {
+    for controller in ["raid5-ide-8", "raid5-scsi-8"] {
+        for more in ["", "[array.set]\nwrite_back = false\nbattery = false\n"] {
+            let text = topology(controller, more);
+            let mut rng = SplitMix64::new(1);
+            let requests: Vec<_> = (0..400)
+                .map(|i| {
+                    let op = [Write, Write, Read, Flush][rng.below(4) as usize];
+                    (
+                        i * MS / 2,
+                        op,
+                        rng.below(1 << 24) * 8,
+                        if op == Flush { 0 } else { 16 },
+                    )
+                })
+                .collect();
+            let go = || {
+                run(
+                    &mut Lab::new(Topology::from_text("t", &text).unwrap()),
+                    &requests,
+                )
+            };
+            let outcome = go();
+            assert!(outcome.done.iter().all(|d| d.0 == 0));
+            assert_eq!(outcome, go());
+        }
+    }
+}
+
+#[test]
+fn topologies_of_arrays_are_checked() {
+    let good = topology("raid5-ide-8", "");
+    for (from, to, message) in [
+        ("\"m7\"]", "\"m6\"]", "array \"disk0\": members: \"m6\" is named twice"),
+        (", \"m7\"]", "]", "7 are named; raid5-ide-8 has 8"),
+        ("\"m7\"]", "\"m9\"]", "there is no unit \"m9\""),
+        ("member = true\n[[array]]", "[[array]]", "unit \"m7\" lacks member = true"),
+        ("max_tags = 64", "max_tags = 500", "500 is not 1 to 128"),
+        ("name = \"disk0\"", "name = \"m0\"", "a unit or array has it already"),
+        ("\"raid5-ide-8\"", "\"raid6\"", "no entry \"raid6\"; there are:"),
+        ("[[array]]", "write_cache = true\n[[array]]", "the array decides that of its members"),
+        ("[[array]]", "[[unit]]\nname = \"x\"\ndrive = \"deskstar-75gxp\"\nbus = \"bus1\"\nmax_tags = 1\n[[array]]",
+         "the bus of an array's members is its own"),
+        ("max_tags = 64\n", "max_tags = 64\n[array.set]\nnothing = 1\n", "array raid5-ide-8 has no such value"),
+        ("max_tags = 64\n", "max_tags = 64\n[array.set]\nmember_write_cache = true\n", "with battery, member_write_cache"),
+        ("max_tags = 64\n", "max_tags = 64\n[array.set]\ncache_kb = 0\n", "there is no cache_kb"),
+        ("max_tags = 64\n", "max_tags = 64\n[array.set]\nlevel = \"raid10\"\nmembers = 7\n", "8 are named; raid5-ide-8 has 7"),
+    ] {
+        assert!(good.contains(from), "{from}");
+        let text = good.replacen(from, to, 1);
+        let error = Topology::from_text("t.toml", &text).unwrap_err().to_string();
+        assert!(error.contains(message), "{message}: {error}");
+    }
+    let _ = entries("", "");
+}
