@@ -224,16 +224,18 @@ def cells(profile: str) -> tuple[Cell, ...]:
 def file_system_cells(choices: list[dict], where: str) -> list[Cell]:
     """The cells on file systems that a plan's list chooses, repetitions outermost, each once.
 
-    A choice has `cells`, a list of patterns (as a shell's) on the part of the id between seed and scale,
-    `repetitions`, and `scale`.
+    A choice has `cells`, a list of patterns (as a shell's) on the part of the id before scale and seed, `arrays`,
+    patterns on names of arrays (only single disks if it is missing), `repetitions`, and `scale`.
     """
     rows = [_cell(paper, row, 1) for paper in PAPERS for row in sheet(paper) if row["file_system"] != RAW]
     found: dict[str, Cell] = {}
     most = max((choice["repetitions"] for choice in choices), default=0)
     for seed in range(1, most + 1):
         for choice in choices:
+            arrays = choice.get("arrays", [volumes.NONE])
+            on_arrays = [cell for cell in rows if any(fnmatchcase(cell.array, pattern) for pattern in arrays)]
             for pattern in choice["cells"]:
-                chosen = [cell for cell in rows if fnmatchcase(cell.id.rsplit(".", 1)[0], pattern)]
+                chosen = [cell for cell in on_arrays if fnmatchcase(cell.id.rsplit(".", 1)[0], pattern)]
                 if not chosen:
                     raise ConfigError(f"{where}: no row of a sheet fits 'file_systems' pattern {pattern!r}; correct it")
                 for cell in chosen if seed <= choice["repetitions"] else ():
