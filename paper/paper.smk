@@ -6,9 +6,7 @@ from pathlib import Path
 PAPER_DIR = f"paper/{PAPER}"
 FIGURES = expand(f"{RESULTS}/figures/{PAPER}/{{figure}}.pdf", figure=["ratios", "tags"])
 PAPER_CODE = sorted(str(path) for folder in ("paper", PAPER_DIR) for path in Path(folder).glob("*.py"))
-NUMBERS_CODE = [
-    f"analysis/{name}.py" for name in ("numbers", "tables", "white2001", "reference", "reference_page")
-]
+NUMBERS_CODE = [f"analysis/{name}.py" for name in ("numbers", "tables", "white2001", "reference", "reference_page")]
 # Printed from the reference numbers, too, where the profile lacks some.
 COMMITTED_SHOWN = ["table6", "filesystems"]
 
