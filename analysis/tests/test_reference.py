@@ -2,6 +2,7 @@
 """Reference numbers: taken, kept, compared, and made into tables."""
 
 import json
+import re
 
 import pytest
 
@@ -63,7 +64,7 @@ def test_reference_readable_table(results):
     row = next(line for line in text.splitlines() if line.startswith("| t32-64.both |"))
     assert len(row.split("|")) == 1 + 1 + 8 + 1
     assert "376.1 / -" in text
-    assert "387 / 4" in row
+    assert re.search(r"387 / \d+ \|$", row)
     assert "387 / -" in reference.markdown(reference.Reference())
 
 
