@@ -180,6 +180,27 @@ def test_volumes_identity_has_the_description(lab, monkeypatch):
     assert before["array"] != after["array"] and before["file_system"] != after["file_system"]
 
 
+@pytest.mark.parametrize(("mode", "reason"), [("", None), ("damaged", "its check exited with 4: e2fsck: bitmaps")])
+def test_volumes_result_of_a_cell(lab, mode, reason):
+    (lab / "mode").write_text(mode)
+    one = run_of(postmark("md-raid0-4"))
+    images.ensure(identity.image_of(one.cells[0]), lab)
+    (lab / "work").mkdir()
+    result = run.execute(one, lab, lab / "work", lambda line: None).results[one.id]
+    assert result["cell"]["array"] == "md-raid0-4" and len(result["identity"]["array"]) == 64
+    if reason:
+        assert reason in result["reason"]
+    else:
+        assert result["status"] == "ok" and result["metrics"]["devices"]["disk0"]["write_bytes"] == 8192
+
+
+def test_volumes_results_of_the_array_itself(lab):
+    (lab / "work").mkdir()
+    results = run.execute(cells.run("quick", IDE), lab, lab / "work", lambda line: None).results
+    assert {result["status"] for result in results.values()} == {"ok"}
+    assert all(result["metrics"]["devices"]["disk0"]["reads"] == 1280 for result in results.values())
+
+
 def test_volumes_tools_that_moved_are_in_the_result(lab):
     assert identity.guest_built(lab, "md-raid0-4")["moved"] == ["mdadm 4.2-5 -> 4.2-6"]
     assert identity.guest_built(lab)["moved"] == []
