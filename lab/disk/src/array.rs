@@ -83,7 +83,7 @@ struct Write {
     failed: bool,
     /// Pieces that are not on the members, and those that a power cut could take.
     left: u64,
-    unsafe_left: u64,
+    at_risk: u64,
 }
 
 /// A flush that waits for the writes before `bound`, then for the members' buffers.
@@ -547,7 +547,7 @@ impl Array {
             fua: op == Op::WriteFua,
             failed: false,
             left: pieces,
-            unsafe_left: pieces,
+            at_risk: pieces,
         };
         let command = self.command_mut(slot);
         if caches {
@@ -589,13 +589,13 @@ impl Array {
     /// A power cut cannot take a piece of a write any more.
     fn piece_safe(&mut self, piece: &Piece) {
         let write = self.writes.get_mut(&piece.write).expect("it is open");
-        write.unsafe_left -= 1;
+        write.at_risk -= 1;
         self.drop_safe(piece.write);
     }
 
     fn drop_safe(&mut self, number: u64) {
         let write = &self.writes[&number];
-        if write.unsafe_left == 0 && write.left == 0 && write.slot.is_none() {
+        if write.at_risk == 0 && write.left == 0 && write.slot.is_none() {
             self.writes.remove(&number);
         }
     }

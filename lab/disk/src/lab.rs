@@ -931,7 +931,8 @@ impl Lab {
                     .zip(&self.shared.array_of)
                     .all(|(u, array)| match u {
                         Unit::Drive(drive) => {
-                            drive.clean() || array.is_some_and(|a| self.arrays[a].background())
+                            let rebuilds = || array.is_some_and(|a| self.arrays[a].background());
+                            drive.clean() || rebuilds() && drive.oldest_volatile().is_none()
                         }
                         Unit::Null { .. } => true,
                     })

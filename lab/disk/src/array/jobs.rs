@@ -277,7 +277,8 @@ impl Array {
                 job.left = 1;
                 let lbn = self.layout.member_lbn(row, 0);
                 let owner = Owner::Job(id);
-                self.issue(device, Op::Write, lbn, lbn + unit, owner, shared);
+                // Through the buffer: nobody would know when a row is safe.
+                self.issue(device, Op::WriteFua, lbn, lbn + unit, owner, shared);
             }
         }
     }
