@@ -16,7 +16,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from analysis import claims, load, measures, numbers, reference, tables
-from analysis.errors import DeviationError
+from analysis.errors import ClaimError, DeviationError
 from analysis.tables import FULL_SCALE, ROOT
 from lab.cell import config
 from lab.cell.errors import SpindleError
@@ -137,6 +137,10 @@ def read(path: Path, paper: str) -> list[dict]:
             unknown = [name for name in sorted(names_in(piece)) if not measures.known(name)]
             if unknown:
                 raise DeviationError(f"{where}: {unknown[0]!r} is no measure; analysis/measures.py lists them")
+            if "cell" in piece:
+                # With any numbers: what is no expression is found before there are results.
+                known = {name: 1000.0 + at for at, name in enumerate(sorted(names_in(piece)))}
+                claims.evaluate(piece["value"], known, no_table)
     return listed
 
 
@@ -162,7 +166,11 @@ def evidence(item: dict, results: Path, ids: set[str], committed: reference.Refe
     if missing:
         whose = "the reference" if found["origin"] == REFERENCE else "this profile"
         return found | {"reason": f"{whose} has no {missing[0]} of it"}
-    return found | {"value": float(claims.evaluate(expression, known, no_table))}
+    try:
+        return found | {"value": float(claims.evaluate(expression, known, no_table))}
+    except ClaimError as error:
+        # Above all a division by zero; the rest was checked as the file was read.
+        return found | {"reason": str(error)}
 
 
 def no_table(table: str, row: str, column: str) -> float:

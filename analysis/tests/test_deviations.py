@@ -72,6 +72,8 @@ def test_deviations_table4_has_ide_over_scsi(tmp_path):
         ("of: number", "of: numbr", "did you mean 'number'"),
         ("value: writes", "value: writs", "deviation 'tiny': 'writs' is no measure"),
         ("value: writes", "value: 5", "deviations.0.evidence"),
+        ("value: writes", "value: cell(1, 2, 3)", "does not belong into evidence"),
+        ("value: writes", "value: writes ** 2", "'writes [*][*] 2' is not allowed"),
         ("value: writes", "value: trace_bursts_x", "'trace_bursts_x' is no measure"),
         ("value: writes", "value: 1 +", "expression '1 [+]'"),
         ("title: Tiny", "titel: Tiny", "unknown key 'deviations.0.titel'"),
@@ -111,6 +113,8 @@ def test_deviations_evidence_says_where_it_is_from(tmp_path):
     assert made["value"] == pytest.approx(0.5 * int(line["elapsed_ns"]) / 1e9 / int(line["writes"]))
     lacks = reference.Reference({name: line}, {name: phases})
     assert deviations.evidence(item, tmp_path, set(), lacks)["reason"] == "the reference has no trace_alone_share of it"
+    zero = deviations.evidence(item | {"value": "writes / (reads - reads)"}, tmp_path, {name}, none)
+    assert (zero["value"], "division by zero" in zero["reason"]) == (None, True)
     command = {"what": "x", "unit": "s", "command": "python -m x", "value": 2}
     assert deviations.evidence(command, tmp_path, set(), none)["value"] == 2
 
