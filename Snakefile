@@ -13,7 +13,7 @@ sys.path.insert(0, workflow.basedir)
 
 from lab.cell import cells as lab_cells
 from lab.cell import config as lab_config
-from lab.cell import identity, lock, paths
+from lab.cell import identity, lock, paths, volumes
 from lab.cell.errors import SpindleError
 
 try:

@@ -151,6 +151,7 @@ rule lab:
         QEMU,
         GUEST,
         [workload_image(name) for name in WORKLOADS],
+        list(dict.fromkeys(file for run in RUNS.values() for file in volume_tools(run.array))),
 
 
 rule drive:

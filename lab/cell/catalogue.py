@@ -88,7 +88,8 @@ def controller(name: str) -> Controller:
     path = entry_path("controllers", name)
     data = config.read_toml(path, "controller")
     try:
-        qemu, guest, several = data["qemu"], data["guest"], data["several_disks"]
+        qemu, guest = data["qemu"], data["guest"]
+        several = data.get("several_disks", {"most": 1, "each": 1, "channels": 1, "device": "", "disk_device": ""})
         return Controller(
             name=name,
             bus=data["bus"]["value"],

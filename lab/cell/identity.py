@@ -206,14 +206,21 @@ def cell(run: cells.Run, one: cells.Cell) -> str:
     return digest({"texts": run_texts(run, one), "reader": sources("reader")})
 
 
-def guest_built(built: Path) -> dict:
-    """lock and moved packages of the guest image in a build directory, from its manifest."""
-    path = built / "guest" / "manifest.json"
+def manifest(built: Path, folder: str) -> dict:
+    """Manifest of an image that was built from locked packages."""
+    path = built / folder / "manifest.json"
     try:
-        manifest = json.loads(path.read_text(encoding="utf-8"))
+        return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise EnvironmentMissing(f"{path}: the guest image is not built; run `make report`") from None
-    return {"guest": manifest["lock"], "moved": manifest["moved"]}
+        raise EnvironmentMissing(f"{path}: the {folder} image is not built; run `make report`") from None
+
+
+def guest_built(built: Path, array_name: str = volumes.NONE) -> dict:
+    """lock and moved packages of the guest image in a build directory; the tools of a software array may have moved,
+    too."""
+    image = manifest(built, "guest")
+    tools = manifest(built, "volumes")["moved"] if volumes.software(array_name) else []
+    return {"guest": image["lock"], "moved": [*image["moved"], *tools]}
 
 
 def of_cell(run: cells.Run, one: cells.Cell, moved: list[str]) -> dict[str, str]:

@@ -22,6 +22,8 @@ IMAGE_LABEL = "image"
 FILL_DIRTY_BYTES = 192 << 20
 CHECK_LABEL = "check"
 """Marker before the check of a file system."""
+ARRAY_LABEL = "array"
+"""Marker before an array is started."""
 MOUNT_POINT = "/mnt"
 PROGRAMS = {"rawio": "rawio", "fio": "fio-rawio"}
 """Program of a workload of the device itself; both take the same options."""
@@ -130,15 +132,14 @@ def array_lines(run: Run, array: volumes.Software, cell: Cell) -> list[str]:
         if cell.raw:
             # As with file systems: an array that notes its state flushes.
             lines.append(f"set {folder}/queue/write_cache write through")
-    lines += [*exec_lines(run, array, kind.make if cell.raw else kind.assemble), f"wait_disk {array.disk}"]
+    # Behind a marker, because its end waits until what was written is on the disks; the next marker needs that.
+    lines.append(f"cell {ARRAY_LABEL} 1")
+    lines += [*exec_lines(run, array, kind.make if cell.raw else kind.assemble), f"wait_disk {array.disk}", "end"]
     if not cell.raw:
         queue = f"/sys/block/{array.disk}/queue"
-        settings = [
-            (f"{queue}/write_cache", "write through"),
-            (f"{queue}/max_sectors_kb", str(config.assumption(run.paper, "fs_request_kib"))),
-            # Linux would read ahead two stripes.
-            (f"{queue}/read_ahead_kb", str(config.assumption(run.paper, "fs_read_ahead"))),
-        ]
+        # Requests are as large as its disks' and the stripe unit allow. Linux would read ahead two stripes.
+        ahead = str(config.assumption(run.paper, "fs_read_ahead"))
+        settings = [(f"{queue}/write_cache", "write through"), (f"{queue}/read_ahead_kb", ahead)]
         lines += set_lines(settings)
     return lines + set_lines(list(kind.settings))
 

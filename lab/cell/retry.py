@@ -12,13 +12,18 @@ import shutil
 import sys
 from pathlib import Path
 
-from lab.cell import config, identity, lock, paths
+from lab.cell import config, identity, lock, paths, volumes
 from lab.cell.errors import SpindleError
 
 
 def current_lock() -> dict | None:
-    """lock and moved packages of the built guest; None if none is built yet."""
-    return identity.guest_built(paths.build()) if (paths.build() / "guest" / "manifest.json").exists() else None
+    """lock and moved packages of the built guest, and those of the tools of software arrays (None if these are not
+    built); None if no guest is."""
+    built = paths.build()
+    if not (built / "guest" / "manifest.json").exists():
+        return None
+    with_tools = (built / "volumes" / "manifest.json").exists()
+    return identity.guest_built(built) | {"tools": identity.manifest(built, "volumes")["moved"] if with_tools else None}
 
 
 def why_drop(folder: Path, guest: dict | None) -> str | None:
@@ -29,7 +34,8 @@ def why_drop(folder: Path, guest: dict | None) -> str | None:
         result = json.loads((folder / "result.json").read_text(encoding="utf-8"))
         if result["status"] != "ok":
             return result["reason"]
-        if guest is not None and result["lock"]["moved"] != guest["moved"]:
+        tools = guest.get("tools") if guest and volumes.software(result["cell"].get("array", volumes.NONE)) else []
+        if guest is not None and tools is not None and result["lock"]["moved"] != guest["moved"] + tools:
             return "it ran on a guest image with other packages"
     except (OSError, ValueError, KeyError, TypeError):
         return "its result is not readable"

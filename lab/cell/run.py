@@ -92,15 +92,9 @@ def drive_bytes(build: Path, drive: str) -> int:
 
 def disk_bytes(run: cells.Run, build: Path) -> int:
     """Size of a disk that the guest sees."""
+    one = drive_bytes(build, run.drive)
     array = volumes.hardware(run.array)
-    if array is None:
-        return drive_bytes(build, run.drive)
-    command = [str(build / "disk/release/spindle-disk"), "array", array.name, "--drive", run.drive, "--json"]
-    command += ["--catalogue", str(paths.ROOT / "lab/disk/catalogue")]
-    done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
-    if done.returncode != 0:
-        raise ConfigError(f"array {array.name!r}: {done.stderr.strip() or 'spindle-disk array failed'}")
-    return json.loads(done.stdout)["sectors"] * trace.SECTOR_BYTES
+    return array.bytes_of(one) if array else one
 
 
 def require_built(run: cells.Run, build: Path) -> None:
@@ -229,7 +223,7 @@ class Supervisor:
             words = line.split(" ")
             if len(words) < 4 or words[0] != "@spindle":
                 continue
-            if words[3] == "cell" and words[4] in (job.CHECK_LABEL, job.SHUTDOWN_LABEL):
+            if words[3] == "cell" and words[4] in (job.ARRAY_LABEL, job.CHECK_LABEL, job.SHUTDOWN_LABEL):
                 self._cell = None
             elif words[3] == "cell":
                 if not self.timing.cells_s:
@@ -381,6 +375,10 @@ def judge(
 ) -> dict[str, tuple[dict | None, str | None]]:
     """Metrics or reason of failure of each cell."""
     verdicts: dict[str, tuple[dict | None, str | None]] = {}
+    start = report.cells.get(job.ARRAY_LABEL)
+    if start and start.problem:
+        reason = f"array {run.array!r} cannot be started: {'; '.join([start.problem, *start.errors[-1:]])}"
+        return {cell.id: (None, reason) for cell in run.cells}
     for cell in run.cells:
         said = report.cells.get(cell.id)
         if said is None or not said.ended:
@@ -490,7 +488,7 @@ def boot(run: cells.Run, build: Path, work: Path, say, stall_s: float = STALL_S)
 
 def execute(run: cells.Run, build: Path, work: Path, say, stall_s: float = STALL_S) -> Outcome:
     """Serve a run: boot it and judge what it left."""
-    guest = identity.guest_built(build)
+    guest = identity.guest_built(build, run.array)
     left = boot(run, build, work, say, stall_s)
     verdicts = judge(run, left.report, left.traces, left.problem)
     return Outcome(

@@ -97,6 +97,13 @@ class Hardware:
     buses: int
     """How many there are; members and spares are dealt out to them in turn."""
     max_tags: int
+    stripe_unit_kb: int
+
+    def bytes_of(self, drive_bytes: int) -> int:
+        """Size of the array of such drives, as the model has it (lab/disk/src/array/layout.rs): whole units count."""
+        units = {"raid0": self.members, "raid1": 1, "raid10": self.members // 2, "raid5": self.members - 1}
+        unit_bytes = self.stripe_unit_kb << 10
+        return drive_bytes // unit_bytes * unit_bytes * units[self.level]
 
 
 def kind_path(name: str) -> Path:
@@ -156,7 +163,7 @@ def hardware(array: str) -> Hardware | None:
         return None
     data = config.read_toml(path, "array")
     try:
-        keys = ("level", "members", "spares", "member_bus", "member_buses", "max_tags")
+        keys = ("level", "members", "spares", "member_bus", "member_buses", "max_tags", "stripe_unit_kb")
         return Hardware(array, *(data[key]["value"] for key in keys))
     except KeyError as error:
         raise ConfigError(f"{config.show(path)}: missing key {error}; see lab/disk/catalogue/README.md") from error

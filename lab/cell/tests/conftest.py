@@ -69,6 +69,7 @@ def lab(tmp_path, monkeypatch):
     (build / "workloads").mkdir()
     (build / "volumes").mkdir()
     (build / "volumes" / "tools.erofs").touch()
+    (build / "volumes" / "manifest.json").write_text('{"moved": ["mdadm 4.2-5 -> 4.2-6"]}')
     for name in cells.WORKLOADS:
         (build / "workloads" / f"{name}.erofs").touch()
     for name in ("vmlinux", "initramfs.cpio", "root.erofs"):

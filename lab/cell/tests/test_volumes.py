@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Arrays: their descriptions, jobs, devices, topologies, images and sums."""
 
+import json
 import tomllib
 from dataclasses import replace
 
 import pytest
 
-from lab.cell import attempt, catalogue, cells, identity, images, job, members, run, trace, volumes
+from lab.cell import agent, attempt, catalogue, cells, identity, images, job, members, retry, run, trace, volumes
 from lab.cell.errors import ConfigError, EnvironmentMissing
 
 IDE, SCSI = "ide-ahci.deskstar-75gxp.md-raid0-8.t32.both", "scsi-virtio.ultrastar-36zx.md-raid0-4.t64.both"
@@ -22,6 +23,8 @@ value = "ata-100"
 [member_buses]
 value = 2
 [max_tags]
+value = 64
+[stripe_unit_kb]
 value = 64
 """
 
@@ -147,6 +150,7 @@ def test_volumes_hardware_array_is_one_disk(lab):
     assert "wait_disk sda\n" in text and "/dev/sda /mnt" in text and "tools" not in text
     assert "unit=disk0" in " ".join(job.qemu_command(one, "BUILD", "WORK", ""))
     assert len(identity.image_paths(lab, identity.image_of(one.cells[0]))) == 1
+    assert run.disk_bytes(one, lab) == 1000000 // 128 * 128 * 512 * 2
 
 
 def test_volumes_image_has_a_file_for_each_disk(lab):
@@ -174,6 +178,52 @@ def test_volumes_identity_has_the_description(lab, monkeypatch):
     monkeypatch.setattr(volumes, "sources", lambda name: [catalogue.entry_path("drives", "deskstar-75gxp")])
     after = identity.of_cell(one, one.cells[0], [])
     assert before["array"] != after["array"] and before["file_system"] != after["file_system"]
+
+
+@pytest.mark.parametrize(("mode", "reason"), [("", None), ("damaged", "its check exited with 4: e2fsck: bitmaps")])
+def test_volumes_result_of_a_cell(lab, mode, reason):
+    (lab / "mode").write_text(mode)
+    one = run_of(postmark("md-raid0-4"))
+    images.ensure(identity.image_of(one.cells[0]), lab)
+    (lab / "work").mkdir()
+    result = run.execute(one, lab, lab / "work", lambda line: None).results[one.id]
+    assert result["cell"]["array"] == "md-raid0-4" and len(result["identity"]["array"]) == 64
+    if reason:
+        assert reason in result["reason"]
+    else:
+        assert result["status"] == "ok" and result["metrics"]["devices"]["disk0"]["write_bytes"] == 8192
+
+
+def test_volumes_results_of_the_array_itself(lab):
+    (lab / "work").mkdir()
+    results = run.execute(cells.run("quick", IDE), lab, lab / "work", lambda line: None).results
+    assert {result["status"] for result in results.values()} == {"ok"}
+    assert all(result["metrics"]["devices"]["disk0"]["reads"] == 1280 for result in results.values())
+
+
+def test_volumes_tools_that_moved_are_in_the_result(lab):
+    assert identity.guest_built(lab, "md-raid0-4")["moved"] == ["mdadm 4.2-5 -> 4.2-6"]
+    assert identity.guest_built(lab)["moved"] == []
+    assert retry.current_lock()["tools"] == ["mdadm 4.2-5 -> 4.2-6"]
+    (lab / "volumes" / "manifest.json").unlink()
+    assert retry.current_lock()["tools"] is None
+
+
+@pytest.mark.parametrize(("tools", "why"), [(["mdadm 1 -> 2"], None), ([], "other packages"), (None, None)])
+def test_volumes_retry_knows_the_tools(tmp_path, tools, why):
+    result = {"status": "ok", "lock": {"moved": ["fio 1 -> 2", "mdadm 1 -> 2"]}, "cell": {"array": "md-raid0-4"}}
+    (tmp_path / "result.json").write_text(json.dumps(result))
+    said = retry.why_drop(tmp_path, {"moved": ["fio 1 -> 2"], "tools": tools})
+    assert said is None if why is None else why in said
+
+
+def test_volumes_array_that_cannot_be_started(lab):
+    one = run_of(postmark("md-raid0-4"))
+    said = agent.Report(
+        cells={"array": agent.CellReport(problem="exec mdadm: exit status 1", errors=["mdadm: no disk"])}
+    )
+    verdict = run.judge(one, said, {}, None)[one.cells[0].id]
+    assert verdict == (None, "array 'md-raid0-4' cannot be started: exec mdadm: exit status 1; mdadm: no disk")
 
 
 def request(device, lbn, start_ns, op="R"):

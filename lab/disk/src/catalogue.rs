@@ -291,6 +291,7 @@ pub struct ControllerFile {
     pub max_tags: Entry<u32>,
     pub qemu: QemuTable,
     pub guest: GuestTable,
+    pub several_disks: Option<SeveralDisksTable>,
 }
 
 /// How QEMU is given a controller and its disk.
@@ -300,6 +301,22 @@ pub struct QemuTable {
     /// `-device` argument of the controller; empty where the machine has it.
     pub device: String,
     /// `-device` argument of the disk, with `{node}` for the block node.
+    pub disk_device: String,
+}
+
+/// How QEMU is given several disks. Serial numbers tell the guest which is which.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SeveralDisksTable {
+    /// How many disks there may be.
+    pub most: u32,
+    /// How many one controller takes; for more, the machine has several.
+    pub each: u32,
+    /// Buses of one controller, to which its disks are dealt out in turn.
+    pub channels: u32,
+    /// `-device` argument of a controller, with its number as `{controller}`.
+    pub device: String,
+    /// `-device` argument of a disk, with `{node}`, which is its serial number, too.
     pub disk_device: String,
 }
 
@@ -409,6 +426,22 @@ impl Catalogue {
         }
         if !(1..=256).contains(&file.max_tags.value) {
             return Err(Error::field(shown, "max_tags", "must be 1 to 256"));
+        }
+        if let Some(several) = &file.several_disks {
+            if [several.most, several.each, several.channels].contains(&0) {
+                return Err(Error::field(
+                    shown,
+                    "several_disks",
+                    "most, each and channels must be above 0",
+                ));
+            }
+            if !several.disk_device.contains("{node}") {
+                return Err(Error::field(
+                    shown,
+                    "several_disks.disk_device",
+                    "lacks the placeholder {node}",
+                ));
+            }
         }
         if !file.qemu.disk_device.contains("{node}") {
             return Err(Error::field(

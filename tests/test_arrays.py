@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: MIT
+"""Software arrays in a real guest: contents survive a fresh start and a failed disk, two failed disks are no result."""
+
+import dataclasses
+
+import pytest
+
+from lab.cell import attempt, cells, filesystems, job, paths, run, trace, volumes
+from lab.cell.errors import EnvironmentMissing
+
+MEMBER_KIB = 16 << 10
+"""Of each disk, the array has the first so many: a rebuild of a whole one would take an hour."""
+STRESS = f"exec fs-stress --dir {job.MOUNT_POINT} --seed 1 --operations 300 --files 60 --max-bytes 131072"
+FILE_SYSTEM = "ext2"
+SUM = "exec md5sum /dev/md0"
+SETTLE = ("exec sleep 1", "end")
+"""md writes its superblocks a little later; a marker wants all disks idle."""
+
+
+@pytest.fixture(scope="module")
+def built():
+    """The built lab; skips where it is not there."""
+    build = paths.build()
+    try:
+        run.require_built(attempt.run_of(attempt.parse(["--array", "md-raid1-2", "--", "true"])), build)
+    except EnvironmentMissing as reason:
+        pytest.skip(str(reason))
+    return build
+
+
+def boot(build, work, array, script):
+    """Boot with the disks of an array, and let the guest carry out these lines."""
+    one = attempt.run_of(attempt.parse(["--array", array, "--", "true"]))
+    return run.boot(dataclasses.replace(one, script=tuple(script)), build, work, lambda line: None)
+
+
+def on_files(command, options="rw"):
+    """Mount, do something to the files, unmount. To verify them, read-only: else the device's sum would change."""
+    mount = f"exec mount -t {FILE_SYSTEM} -o {options} /dev/md0 {job.MOUNT_POINT}"
+    return [mount, f"{STRESS} {command}", f"exec umount {job.MOUNT_POINT}"]
+
+
+@pytest.mark.parametrize(("kind", "count"), [("md-raid1", 2), ("md-raid5", 3)])
+def test_array_keeps_what_it_was_given(built, tmp_path, kind, count):
+    """The last disk is the replacement."""
+    array = volumes.software(f"{kind}-{count + 1}")
+    disks = [f"{volumes.LINKS}/disk{number}" for number in range(count + 1)]
+    small = dataclasses.replace(array, count=count)
+    make, assemble, check, stop = (
+        [f"exec {line}" for line in small.commands(lines, 64)]
+        for lines in (small.volume.make, small.volume.assemble, small.volume.check, small.volume.stop)
+    )
+    make = [line.replace(" --level", f" --size={MEMBER_KIB} --level") for line in make]
+    check = [line.replace(" 64", f" {MEMBER_KIB >> 10}") for line in check]
+    start = assemble[0].replace(disks[0], disks[count])
+    about = filesystems.file_system(FILE_SYSTEM)
+    settings = job.set_lines(list(small.volume.settings))
+    script = [
+        *("cell make 1", "exec modprobe ext4", *stop, f"exec mdadm --zero-superblock {' '.join(disks)}", *make),
+        *("wait_disk md0", *settings, *(f"exec {line.format(device='/dev/md0')}" for line in about.make), "end"),
+        *("cell write 1", *on_files("--write"), *check, SUM, *stop, "end"),
+        *("cell again 1", *assemble, "wait_disk md0", *settings, *on_files("--verify", "ro"), SUM, "end"),
+        *("cell fail 1", f"exec mdadm /dev/md0 --fail {disks[0]}", *SETTLE),
+        *("cell remove 1", f"exec mdadm /dev/md0 --remove {disks[0]}", *SETTLE),
+        *("cell degraded 1", *check, "end"),
+        *("cell without 1", *on_files("--verify", "ro"), SUM, "end"),
+        *("cell rebuild 1", f"exec mdadm /dev/md0 --add {disks[count]}", "exec mdadm --wait /dev/md0", *SETTLE),
+        *("cell rebuilt 1", *on_files("--verify", "ro"), *check, SUM, "end"),
+        # What md's check is worth: one disk no longer agrees with the others.
+        *("cell differs 1", *stop, f"exec dd if=/dev/zero of={disks[1]} bs=64k count=64 conv=notrunc,fsync", "end"),
+        *("cell found 1", start, "wait_disk md0", *check, "end"),
+    ]
+    left = boot(built, tmp_path, f"{kind}-{count + 1}", script)
+    said = left.report.cells
+    assert left.report.done, left.problem
+    sums = {}
+    for label in ("make", "fail", "remove", "rebuild", "differs"):
+        assert said[label].problem is None, (label, said[label])
+    for label in ("write", "again", "without", "rebuilt"):
+        assert said[label].problem is None, (label, said[label])
+        sums[label] = next(line for line in said[label].said if line.endswith("/dev/md0")).split()[0]
+    assert len(set(sums.values())) == 1, sums
+    assert "exit status 1" in said["found"].problem and "sectors differ" in said["found"].errors[-1]
+    assert "exit status 1" in said["degraded"].problem and "lacks disks" in said["degraded"].errors[-1]
+    written = [request for request in trace.parse(left.traces["rebuild"]) if request.op == "W"]
+    replaced = sum(request.sectors for request in written if request.device == f"disk{count}")
+    assert replaced >= MEMBER_KIB * 2 * 9 // 10
+
+
+def rawio(build, work, array, faults, monkeypatch):
+    """Result of random reads on an array whose disks fail 50 ms after the marker."""
+    text = job.topology_text
+    added = "".join(f'\n[[fault]]\nunit = "{unit}"\nafter_marker_ns = 50000000\n' for unit in faults)
+    monkeypatch.setattr(job, "topology_text", lambda *given: text(*given) + added)
+    cell = cells.Cell(
+        paper="white2001",
+        controller="scsi-virtio",
+        drive="ultrastar-36zx",
+        array=array,
+        tags="64",
+        scheduler="both",
+        file_system=cells.RAW,
+        workload="rawio",
+        words=("op=read", "pattern=random"),
+        scale="1",
+        seed=1,
+        tables=(),
+    )
+    one = cells.Run(cell.run, cell.paper, cell.controller, cell.drive, cell.tags, (cell,))
+    result = run.execute(one, build, work, lambda line: None).results[cell.id]
+    if "unknown field `fault`" in (result["reason"] or ""):
+        pytest.skip("this build of the disk model knows no faults")
+    return result
+
+
+def test_array_with_a_failed_disk_is_found_at_the_end(built, tmp_path, monkeypatch):
+    """All reads are served, but a degraded array is not what was to be measured."""
+    result = rawio(built, tmp_path, "md-raid5-3", ["disk1"], monkeypatch)
+    assert result["status"] == "failed"
+    assert "/dev/md0 lacks disks" in result["reason"]
+
+
+@pytest.mark.parametrize(
+    ("array", "faults"),
+    [("md-raid0-2", ["disk1"]), ("md-raid1-2", ["disk0", "disk1"]), ("md-raid5-3", ["disk0", "disk2"])],
+)
+def test_array_that_lost_data_is_no_result(built, tmp_path, monkeypatch, array, faults):
+    result = rawio(built, tmp_path, array, faults, monkeypatch)
+    assert result["status"] == "failed"
+    assert "the workload exited with status" in result["reason"] or "Input/output error" in result["reason"]
+
+
+def test_array_is_the_same_when_made_again(built, tmp_path):
+    """Superblocks and timing, with eight disks behind two controllers."""
+    traces, disks = [], []
+    for again in ("one", "two"):
+        work = tmp_path / again
+        work.mkdir()
+        one = attempt.run_of(
+            attempt.parse(
+                ["--array", "md-raid5-8", "--controller", "ide-ahci", "--drive", "deskstar-75gxp", "--", "true"]
+            )
+        )
+        writes = "exec dd if=/dev/zero of=/dev/md0 bs=64k count=32 oflag=direct"
+        left = run.boot(
+            dataclasses.replace(one, script=("cell write 1", writes, "end")), built, work, lambda line: None
+        )
+        assert left.report.done, left.problem
+        traces.append(left.traces)
+        disks.append([(work / name).stat().st_blocks for name in job.disk_files(one)])
+        disks[-1] += [superblock(work / name) for name in job.disk_files(one)]
+    assert traces[0] == traces[1]
+    assert disks[0] == disks[1]
+
+
+def superblock(path):
+    """The end of a disk, where md's superblock lies."""
+    with open(path, "rb") as disk:
+        disk.seek(-(64 << 10), 2)
+        return disk.read()
