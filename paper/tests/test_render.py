@@ -87,7 +87,7 @@ def test_render_table7_says_whether_its_percentages_follow(results, tmp_path):
 def test_render_scaling_puts_both_papers_side_by_side(results):
     text = (results / "tables" / "white2001" / "scaling.tex").read_text()
     four = next(line for line in text.splitlines() if line.startswith("4 & "))
-    assert re.search(r"& 87 \{\tnote\{\w\}\} & 3\.63 ", four)
+    assert re.search(r"& 87 \{\\tnote\{\w\}\} & 3\.63 ", four)
     assert r"83.6*" in text
     assert "IDE read 4, IDE write" in text
 
