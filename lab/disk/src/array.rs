@@ -459,9 +459,13 @@ impl Array {
         }
     }
 
+    /// The copy that a read goes to. A stream that is split goes to the copies in turn, by stretches
+    /// as long as makes it one: shorter ones would pass under the other head unread, and nothing
+    /// would be gained.
     fn copy_to_read(&self, part: Part, lbn: u64, splits: bool) -> Option<usize> {
         let copies = self.layout.copies(part.row, part.index);
-        let turn = copies.start + (part.row % u64::from(copies.end - copies.start)) as u32;
+        let stretch = lbn / (self.file.sequential_kb.value * 2).max(1);
+        let turn = copies.start + (stretch % u64::from(copies.end - copies.start)) as u32;
         let devices: Vec<usize> = copies.filter_map(|m| self.device(m, part.row)).collect();
         let split = self.device(turn, part.row).filter(|_| splits);
         match self.file.read_balance.value {

@@ -560,4 +560,48 @@ mod tests {
             spindle_lab_close(lab);
         }
     }
+
+    #[test]
+    fn ffi_tells_an_io_error() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/catalogue");
+        let path = std::env::temp_dir().join(format!("spindle-eio-{}.toml", std::process::id()));
+        let mut text = format!(
+            "schema = \"spindle-topology/1\"\ncatalogue = {folder:?}\n\
+             [[array]]\nname = \"disk0\"\ncontroller = \"raid1-2\"\nmembers = [\"m0\", \"m1\"]\n"
+        );
+        for member in ["m0", "m1"] {
+            text += &format!(
+                "[[bus]]\nname = \"{member}\"\nentry = \"ata-100\"\n\
+                 [[unit]]\nname = \"{member}\"\ndrive = \"deskstar-75gxp\"\nbus = \"{member}\"\n\
+                 max_tags = 1\nmember = true\n\
+                 [[fault]]\nunit = \"{member}\"\nafter_marker_ns = 1000000\n"
+            );
+        }
+        std::fs::write(&path, text).unwrap();
+        let path_c = CString::new(path.to_str().unwrap()).unwrap();
+        let mut err = [0 as c_char; 256];
+        let (e, n) = (err.as_mut_ptr(), err.len());
+        let mut lab = ptr::null_mut();
+        // SAFETY: all pointers are to live values, and the lab is open between open and close.
+        unsafe {
+            assert_eq!(spindle_lab_open(path_c.as_ptr(), &mut lab, e, n), 0);
+            std::fs::remove_file(&path).unwrap();
+            let unit = spindle_unit_find(lab, c"disk0".as_ptr(), e, n) as u32;
+            assert_eq!((unit, spindle_unit_sectors(lab, unit)), (2, 60_036_480));
+            let mut delay = 0;
+            let label = c"cell".as_ptr();
+            assert_eq!(spindle_lab_reset(lab, 0, label, 1, &mut delay, e, n), 0);
+            assert_eq!(
+                spindle_submit(lab, 2_000_000 + delay, unit, 0, 0, 8, 7, e, n),
+                0
+            );
+            let mut one = std::mem::zeroed::<SpindleCompletion>();
+            while spindle_completion(lab, &mut one) == 0 {
+                spindle_advance(lab, spindle_next_event_ns(lab));
+            }
+            assert_eq!((one.cookie, one.unit, one.status), (7, unit, SPINDLE_EIO));
+            assert_eq!(spindle_lab_idle(lab), 1);
+            spindle_lab_close(lab);
+        }
+    }
 }

@@ -431,10 +431,10 @@ fn twinstor_splits_a_deep_stream_only() {
         let requests: Vec<_> = (0..60).map(|i| (0, Read, i * 64 + i * gap, 64)).collect();
         let outcome = run(&mut array_of("twinstor-2", &set, &[]), &requests);
         let lines = outcome.lines.iter().filter(|l| l.device != "disk0");
-        // Whether each unit was read by its own member.
+        // Whether each stretch of 256 KB was read by its own member.
         let by_unit = lines
             .clone()
-            .filter(|l| (l.device == "m1") == (l.lbn / 128 % 2 == 1))
+            .filter(|l| (l.device == "m1") == (l.lbn / 512 % 2 == 1))
             .count();
         (by_unit * 100 / lines.count(), outcome.members("R"))
     };

@@ -15,8 +15,7 @@ pub enum ReadBalance {
     First,
     /// The one with the fewest commands; of equal ones that whose arm is nearer.
     Nearest,
-    /// The same, but a sequential stream of which enough is outstanding goes to all copies, stripe
-    /// unit by stripe unit.
+    /// The same, but a sequential stream of which enough is outstanding goes to all copies in turn.
     Twinstor,
 }
 
