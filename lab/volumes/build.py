@@ -26,10 +26,11 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(REPOSITORY / "lab" / "guest"))  # The guest's build is made of programs, not of a package.
 
-import build as guest  # noqa: E402
 from imaging import BuildError, make_erofs, run, sha256  # noqa: E402
 from lockfile import LockError, Package, parse  # noqa: E402
 from relock import RelockError, parse_wishes  # noqa: E402
+
+import build as guest  # noqa: E402
 
 HERE = REPOSITORY / "lab" / "volumes"
 LOCK = REPOSITORY / "envs" / "volumes.lock"
