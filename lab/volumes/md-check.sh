@@ -17,8 +17,12 @@ if [ "$mib" -eq 0 ]; then
 fi
 echo $((mib * 2048)) >"$md/sync_max"
 echo check >"$md/sync_action"
-# What waits at sync_max stays in the action "check"; sync_completed then shows how far it is.
+# What waits at sync_max stays in the action "check", and sync_completed shows how far it is; at the end of the disks the
+# action ends.
 while read -r position _ <"$md/sync_completed" && [ "$position" != $((mib * 2048)) ]; do
+    if [ "$(cat "$md/sync_action")" = idle ]; then
+        break
+    fi
     sleep 0.01
 done
 count=$(cat "$md/mismatch_cnt")
