@@ -88,10 +88,7 @@ def test_array_keeps_what_it_was_given(built, tmp_path, kind, count):
 
 
 def rawio(build, work, array, faults, monkeypatch):
-    """Result of random reads on an array whose disks fail 50 ms after the marker."""
-    text = job.topology_text
-    added = "".join(f'\n[[fault]]\nunit = "{unit}"\nafter_marker_ns = 50000000\n' for unit in faults)
-    monkeypatch.setattr(job, "topology_text", lambda *given: text(*given) + added)
+    """Result of random reads on an array whose disks fail 50 ms after the cell's marker."""
     cell = cells.Cell(
         paper="white2001",
         controller="scsi-virtio",
@@ -107,6 +104,11 @@ def rawio(build, work, array, faults, monkeypatch):
         tables=(),
     )
     one = cells.Run(cell.run, cell.paper, cell.controller, cell.drive, cell.tags, (cell,))
+    text = job.topology_text
+    added = "".join(
+        f'\n[[fault]]\nunit = "{unit}"\nmarker = "{cell.id}"\nafter_marker_ns = 50000000\n' for unit in faults
+    )
+    monkeypatch.setattr(job, "topology_text", lambda *given: text(*given) + added)
     result = run.execute(one, build, work, lambda line: None).results[cell.id]
     if "unknown field `fault`" in (result["reason"] or ""):
         pytest.skip("this build of the disk model knows no faults")

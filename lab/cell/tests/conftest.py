@@ -2,6 +2,7 @@
 """A catalogue of fixtures, a folder for results, and a QEMU that only pretends."""
 
 import os
+import shutil
 import stat
 import sys
 from pathlib import Path
@@ -51,6 +52,7 @@ def lab(tmp_path, monkeypatch):
     shelves = tmp_path / "catalogue"
     for kind in ("drives", "buses", "controllers"):
         (shelves / kind).mkdir(parents=True)
+    shutil.copytree(catalogue.CATALOGUE / "arrays", shelves / "arrays")
     for name, kind in (("deskstar-75gxp", "ata"), ("ultrastar-36zx", "scsi")):
         (shelves / "drives" / f"{name}.toml").write_text(f'[bus_kind]\nvalue = "{kind}"\n')
     for name in ("ata-100", "ultra2-scsi"):

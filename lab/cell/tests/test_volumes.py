@@ -125,7 +125,6 @@ def test_volumes_real_controllers_attach_several():
 
 def test_volumes_hardware_array_is_one_disk(lab):
     path = catalogue.entry_path("arrays", "raid5-ide-4")
-    path.parent.mkdir()
     path.write_text(HARDWARE)
     drive = catalogue.entry_path("drives", "deskstar-75gxp")
     drive.write_text(drive.read_text() + "[max_tags]\nvalue = 31\n")

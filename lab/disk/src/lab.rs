@@ -325,7 +325,7 @@ struct Refused {
 /// When drives fail, and those that have.
 #[derive(Debug)]
 struct Faults {
-    /// As the topology has them; taken at the first marker.
+    /// As the topology has them; taken at their markers.
     given: Vec<Fault>,
     /// Time in ps and unit, the next one last.
     waiting: Vec<(i64, u32)>,
@@ -334,8 +334,7 @@ struct Faults {
 }
 
 impl Faults {
-    fn new(mut given: Vec<Fault>, units: usize) -> Self {
-        given.sort_by_key(|f| (f.after_marker_ns, f.unit));
+    fn new(given: Vec<Fault>, units: usize) -> Self {
         Self {
             given,
             waiting: Vec::new(),
@@ -343,11 +342,14 @@ impl Faults {
         }
     }
 
-    /// The first marker: the clock of the faults starts.
-    fn start(&mut self, now_ps: i64) {
+    /// A marker: the clock of the faults starts that count from it.
+    fn start(&mut self, now_ps: i64, label: &str) {
+        let counts = |f: &Fault| f.marker.as_ref().is_none_or(|marker| marker == label);
+        let (begun, kept): (Vec<_>, Vec<_>) = self.given.drain(..).partition(counts);
+        self.given = kept;
         let time = |f: &Fault| (now_ps + f.after_marker_ns.min(TIME_MAX_NS) * 1000, f.unit);
-        self.waiting
-            .extend(self.given.drain(..).map(|f| time(&f)).rev());
+        self.waiting.extend(begun.iter().map(time));
+        self.waiting.sort_unstable_by(|one, other| other.cmp(one));
     }
 
     fn next_ps(&self) -> i64 {
@@ -561,7 +563,7 @@ impl Lab {
             }
         }
         self.shared.host_free_ps = now_ps;
-        self.faults.start(now_ps);
+        self.faults.start(now_ps, label);
         let arrays = self.arrays.iter_mut();
         arrays.for_each(|array| array.reset(&mut self.shared));
         self.shared.trace.settle(NEVER);

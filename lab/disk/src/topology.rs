@@ -51,6 +51,7 @@ struct ArrayEntry {
 #[serde(deny_unknown_fields)]
 struct FaultEntry {
     unit: String,
+    marker: Option<String>,
     after_marker_ns: i64,
 }
 
@@ -133,11 +134,13 @@ pub struct ArraySpec {
 }
 
 /// A drive that fails for good: its commands end with an I/O error from then on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
     /// Unit number of the drive.
     pub unit: u32,
-    /// When, after the first marker.
+    /// Label of the marker that it counts from; none: the first of all.
+    pub marker: Option<String>,
+    /// When, after that marker.
     pub after_marker_ns: i64,
 }
 
@@ -411,6 +414,7 @@ fn fault(path: &str, entry: &FaultEntry, units: &[UnitSpec]) -> Result<Fault, Er
     }
     Ok(Fault {
         unit: unit as u32,
+        marker: entry.marker.clone(),
         after_marker_ns: entry.after_marker_ns,
     })
 }

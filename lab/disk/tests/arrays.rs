@@ -53,6 +53,7 @@ fn array_of(controller: &str, set: &str, faults: &[(u32, i64)]) -> Lab {
         faults: faults
             .iter()
             .map(|&(unit, after_marker_ns)| Fault {
+                marker: None,
                 unit,
                 after_marker_ns,
             })
