@@ -144,7 +144,7 @@ rule deviations:
         COMMITTED,
         f"paper/{PAPER}/deviations.yaml",
         "config/schemas/deviations.schema.json",
-        expand(f"{TABLE_DIR}/{{source}}{{table}}.csv", source=["", "reference."], table=["table4", "table6"]),
+        expand(f"{TABLE_DIR}/{{source}}{{table}}.csv", source=["", "reference."], table=["table4", "table6", "table7"]),
         cells=f"{RESULTS}/cells/{PAPER}.{cell_list.ALL}.txt",
     output:
         f"{RESULTS}/deviations.json",
