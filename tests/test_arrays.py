@@ -129,7 +129,8 @@ def test_array_with_a_failed_disk_is_found_at_the_end(built, tmp_path, monkeypat
 def test_array_that_lost_data_is_no_result(built, tmp_path, monkeypatch, array, faults):
     result = rawio(built, tmp_path, array, faults, monkeypatch)
     assert result["status"] == "failed"
-    assert "the workload exited with status" in result["reason"] or "Input/output error" in result["reason"]
+    assert "exec rawio: exit status 1: rawio: child" in result["reason"]
+    assert "Input/output error" in result["reason"]
 
 
 def test_array_is_the_same_when_made_again(built, tmp_path):

@@ -370,6 +370,17 @@ def check_problem(report: agent.Report) -> str | None:
     return None
 
 
+def failure_of(said: agent.CellReport) -> str | None:
+    """Why a cell's commands failed, with the first and the last that they said of it; None if they did not."""
+    # The agent says no more than which command failed.
+    words = "; ".join(dict.fromkeys([*said.errors[:1], *said.errors[-1:]]))
+    if said.problem:
+        return f"{said.problem}: {words}" if words else said.problem
+    if said.ended and said.exit_status != 0:
+        return f"the workload exited with status {said.exit_status}: {words or 'no message'}"
+    return None
+
+
 def judge(
     run: cells.Run, report: agent.Report, traces: dict[str, str], problem: str | None
 ) -> dict[str, tuple[dict | None, str | None]]:
@@ -377,17 +388,15 @@ def judge(
     verdicts: dict[str, tuple[dict | None, str | None]] = {}
     start = report.cells.get(job.ARRAY_LABEL)
     if start and start.problem:
-        reason = f"array {run.array!r} cannot be started: {'; '.join([start.problem, *start.errors[-1:]])}"
+        reason = f"array {run.array!r} cannot be started: {failure_of(start)}"
         return {cell.id: (None, reason) for cell in run.cells}
     for cell in run.cells:
         said = report.cells.get(cell.id)
         if said is None or not said.ended:
-            reason = (said.problem if said else None) or problem or "the agent's report does not mention the cell's end"
-            verdicts[cell.id] = (None, reason)
+            reason = failure_of(said) if said else None
+            verdicts[cell.id] = (None, reason or problem or "the agent's report does not mention the cell's end")
             continue
-        if said.problem or said.exit_status != 0:
-            words = said.errors[-1] if said.errors else "no message"
-            reason = said.problem or f"the workload exited with status {said.exit_status}: {words}"
+        if reason := failure_of(said):
             verdicts[cell.id] = (None, reason)
             continue
         # An array without a file system is checked once, behind all cells: a run that ended before it has a reason.

@@ -222,7 +222,7 @@ def test_volumes_array_that_cannot_be_started(lab):
         cells={"array": agent.CellReport(problem="exec mdadm: exit status 1", errors=["mdadm: no disk"])}
     )
     verdict = run.judge(one, said, {}, None)[one.cells[0].id]
-    assert verdict == (None, "array 'md-raid0-4' cannot be started: exec mdadm: exit status 1; mdadm: no disk")
+    assert verdict == (None, "array 'md-raid0-4' cannot be started: exec mdadm: exit status 1: mdadm: no disk")
 
 
 def request(device, lbn, start_ns, op="R"):
