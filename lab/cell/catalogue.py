@@ -110,21 +110,11 @@ def controller(name: str) -> Controller:
 
 
 @cache
-def drive_bus_kind(name: str) -> str:
-    """ata or scsi: what a drive speaks."""
+def drive_value(name: str, key: str):
+    """A value of a drive's entry: bus_kind (ata or scsi: what it speaks), max_tags (commands that it takes at most)."""
     path = entry_path("drives", name)
     try:
-        return config.read_toml(path, "drive")["bus_kind"]["value"]
-    except KeyError as error:
-        raise ConfigError(f"{config.show(path)}: missing key {error}; see lab/disk/catalogue/README.md") from error
-
-
-@cache
-def drive_max_tags(name: str) -> int:
-    """Commands that a drive takes at most."""
-    path = entry_path("drives", name)
-    try:
-        return config.read_toml(path, "drive")["max_tags"]["value"]
+        return config.read_toml(path, "drive")[key]["value"]
     except KeyError as error:
         raise ConfigError(f"{config.show(path)}: missing key {error}; see lab/disk/catalogue/README.md") from error
 

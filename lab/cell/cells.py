@@ -145,7 +145,7 @@ def sheet(paper: str) -> tuple[dict, ...]:
         catalogue.require("drives", row["drive"], where)
         catalogue.require("controllers", row["controller"], where)
         controller = catalogue.controller(row["controller"])
-        limit, kind = controller.max_tags, catalogue.drive_bus_kind(row["drive"])
+        limit, kind = controller.max_tags, catalogue.drive_value(row["drive"], "bus_kind")
         volumes.require(row["array"], controller, where)
         # A hardware array's drives speak to the array.
         if kind != controller.bus_kind and volumes.hardware(row["array"]) is None:

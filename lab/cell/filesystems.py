@@ -14,7 +14,7 @@ FOLDER = ROOT / "lab" / "guest" / "filesystems"
 
 @dataclass(frozen=True)
 class FileSystem:
-    """One file system as the guest uses it. {device} and {bytes} in commands stand for the disk and its size."""
+    """One file system as the guest uses it. {device} in commands stands for the disk, or the array."""
 
     name: str
     description: str

@@ -139,11 +139,11 @@ def start_of(run: cells.Run) -> Image | None:
 def image_controller(image: Image) -> str:
     """The controller behind which an image is made: the first one of the drive's kind that queues commands, and for a
     hardware array one that speaks SCSI."""
-    kind = "scsi" if volumes.hardware(image.array) else catalogue.drive_bus_kind(image.drive)
+    kind = "scsi" if volumes.hardware(image.array) else catalogue.drive_value(image.drive, "bus_kind")
     return catalogue.queueing_controller(kind).name
 
 
-def image_run(image: Image, device_bytes: str) -> cells.Run:
+def image_run(image: Image) -> cells.Run:
     """The run that makes an image."""
     controller = image_controller(image)
     cell = cells.Cell(
@@ -166,14 +166,14 @@ def image_run(image: Image, device_bytes: str) -> cells.Run:
         script = job.fill_script(one, cell)
     else:
         about = filesystems.file_system(image.file_system)
-        making = [f"exec {line.format(device=job.device(one), bytes=device_bytes)}" for line in about.make]
+        making = [f"exec {line.format(device=job.device(one))}" for line in about.make]
         script = (f"cell {job.IMAGE_LABEL} 1", *making, "end")
     return replace(one, script=script)
 
 
 def image_hash(image: Image) -> str:
     """Hash of what decides an image."""
-    one = image_run(image, "BYTES")
+    one = image_run(image)
     parts = [sources("qemu"), sources("model"), sources("guest"), drive(image.drive), controller(one.controller)]
     if image.array != volumes.NONE:
         parts.append(array(image.array))

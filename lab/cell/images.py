@@ -29,8 +29,7 @@ def make(image: identity.Image, build: Path) -> list[Path]:
     targets = identity.image_paths(build, image)
     if image.workload:
         ensure(image.empty, build)
-    device_bytes = run.drive_bytes(build, image.drive)
-    one = identity.image_run(image, str(device_bytes))
+    one = identity.image_run(image)
     scratch = build / "run"
     scratch.mkdir(parents=True, exist_ok=True)
     targets[0].parent.mkdir(parents=True, exist_ok=True)

@@ -312,7 +312,7 @@ def disks_text(run: Run) -> str:
 
 def hardware_text(run: Run, array: volumes.Hardware) -> str:
     """A hardware array, which the guest sees as one disk, and the drives behind it."""
-    tags = catalogue.drive_max_tags(run.drive)
+    tags = catalogue.drive_value(run.drive, "max_tags")
     names = [f"m{number}" for number in range(array.members + array.spares)]
     drives = [
         f'\n[[unit]]\nname = "{name}"\ndrive = "{run.drive}"\nbus = "bus{number % array.buses}"\nmax_tags = {tags}\n'

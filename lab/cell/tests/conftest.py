@@ -36,7 +36,7 @@ def forget() -> None:
     """Drop what is cached of catalogue and sheets."""
     for cached in (
         catalogue.controller,
-        catalogue.drive_bus_kind,
+        catalogue.drive_value,
         cells.sheet,
         cells.cells,
         cells.runs,

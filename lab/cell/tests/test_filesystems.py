@@ -138,6 +138,6 @@ def test_filesystems_filled_image_is_shared(lab):
     assert starts == {identity.Image("softupdates", "ultrastar-36zx", "netnews", "1")}
     (image,) = starts
     assert identity.image_paths(lab, image) != identity.image_paths(lab, image.empty)
-    text = job.job_text(identity.image_run(image, "BYTES"))
+    text = job.job_text(identity.image_run(image))
     assert "--spool only" in text and "exec umount /mnt" in text and "cell check 1" in text
     assert "--spool ready" in job.job_text(make_run(make_cell(file_system="ffs", workload="netnews")))

@@ -80,7 +80,7 @@ def test_volumes_file_system_job_assembles(lab):
     assert "exec ufs-check /dev/md0\nexec md-check /dev/md0 64\nend\nexec mdadm --stop /dev/md0" in text
     # What Linux knows of the array counts, not what it knows of its disks.
     assert "set /sys/block/md0/bdi/min_ratio 99" in text and text.count("min_ratio") == 1
-    made = job.job_text(identity.image_run(identity.image_of(one.cells[0]), "BYTES"))
+    made = job.job_text(identity.image_run(identity.image_of(one.cells[0])))
     assert "mdadm --create" in made and "exec ufs-newfs /dev/md0" in made and "exec mdadm --stop /dev/md0" in made
 
 

@@ -45,6 +45,21 @@ impl Command {
     fn end(&self) -> u64 {
         self.lbn + self.sectors
     }
+
+    /// Its line in the trace.
+    fn line(&self, slot: u32) -> Line {
+        Line {
+            op: self.op,
+            lbn: self.lbn,
+            sectors: self.sectors,
+            slot,
+            arrival_ns: self.arrival_ns,
+            start_ns: self.start_ns.unwrap_or(self.arrival_ns),
+            medium: self.medium,
+            depth: self.depth,
+            hit: self.hit,
+        }
+    }
 }
 
 /// A command that has no tag yet.
@@ -571,18 +586,9 @@ impl Drive {
             acknowledged_ns >= command.arrival_ns,
             "acknowledged before it arrived"
         );
-        let line = Line {
-            op: command.op,
-            lbn: command.lbn,
-            sectors: command.sectors,
-            slot,
-            arrival_ns: command.arrival_ns,
-            start_ns: command.start_ns.unwrap_or(command.arrival_ns),
-            medium: command.medium,
-            depth: command.depth,
-            hit: command.hit,
-        };
-        let key = shared.trace.push(self.unit, acknowledged_ns, line);
+        let key = shared
+            .trace
+            .push(self.unit, acknowledged_ns, command.line(slot));
         if self.hold || !self.buffered {
             shared.bus_release(self.bus, self.unit);
         }

@@ -15,15 +15,9 @@ impl Drive {
         for (slot, command) in inside {
             let command = command.take().expect("only live ones are left");
             let line = Line {
-                op: command.op,
-                lbn: command.lbn,
-                sectors: command.sectors,
-                slot,
-                arrival_ns: command.arrival_ns,
-                start_ns: command.start_ns.unwrap_or(command.arrival_ns),
                 medium: Medium::None,
-                depth: command.depth,
                 hit: Hit::Failed,
+                ..command.line(slot)
             };
             ended.push((command.serial, command.cookie, line));
         }
