@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 //! A drive that stops in the middle of its work, because it has failed or is taken out of it.
 
-use super::{Drive, Hit, Line, Medium, ReadSegment, Shared, WriteSegment};
-use crate::lab::{to_ns, EIO};
+use super::buffer::{ReadSegment, WriteSegment};
+use super::Drive;
+use crate::lab::{to_ns, Shared, EIO};
+use crate::trace::{Hit, Line, Medium};
 
 impl Drive {
     /// Ends all commands with an I/O error at once and forgets what the buffer holds; the drive
