@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Software arrays in a real guest: contents survive a fresh start and a failed disk, two failed disks are no result."""
+"""Arrays in a real guest, software and hardware: contents survive a failed disk, two failed disks are no result."""
 
 import dataclasses
+import hashlib
 
 import pytest
 
@@ -13,6 +14,12 @@ MEMBER_KIB = 16 << 10
 STRESS = f"exec fs-stress --dir {job.MOUNT_POINT} --seed 1 --operations 300 --files 60 --max-bytes 131072"
 FILE_SYSTEM = "ext2"
 SUM = "exec md5sum /dev/md0"
+REGION = "/run/region"
+REGION_MIB = 56
+BLOCKS = 12288
+"""Of a hardware array, a file system has the first 48 MiB; its rebuild begins there."""
+REBUILD_S = 20
+"""At rebuild_kb_s = 10240 a spare has by then at least its part of the file system, and by far not its whole."""
 SETTLE = ("exec sleep 1", "end")
 """md writes its superblocks a little later; a marker wants all disks idle."""
 
@@ -34,9 +41,9 @@ def boot(build, work, array, script):
     return run.boot(dataclasses.replace(one, script=tuple(script)), build, work, lambda line: None)
 
 
-def on_files(command, options="rw"):
+def on_files(command, options="rw", device="/dev/md0"):
     """Mount, do something to the files, unmount. To verify them, read-only: else the device's sum would change."""
-    mount = f"exec mount -t {FILE_SYSTEM} -o {options} /dev/md0 {job.MOUNT_POINT}"
+    mount = f"exec mount -t {FILE_SYSTEM} -o {options} {device} {job.MOUNT_POINT}"
     return [mount, f"{STRESS} {command}", f"exec umount {job.MOUNT_POINT}"]
 
 
@@ -87,12 +94,75 @@ def test_array_keeps_what_it_was_given(built, tmp_path, kind, count):
     assert replaced >= MEMBER_KIB * 2 * 9 // 10
 
 
-def rawio(build, work, array, faults, monkeypatch):
+def fault(unit, marker, after_ns):
+    """A drive fails so long after a marker."""
+    return f'\n[[fault]]\nunit = "{unit}"\nmarker = "{marker}"\nafter_marker_ns = {after_ns}\n'
+
+
+def add_to_topology(monkeypatch, added, array=None):
+    """Topologies get these lines at their end; the lines in `array` say what of the array is otherwise."""
+    text = job.topology_text
+
+    def changed(*given):
+        whole = text(*given)
+        if array:
+            whole = whole.replace('\n[[unit]]\nname = "system"', f'{array}\n[[unit]]\nname = "system"')
+        return whole + added
+
+    monkeypatch.setattr(job, "topology_text", changed)
+
+
+@pytest.mark.parametrize(("name", "members"), [("raid5-ide-8", 7), ("twinstor-2", 2)])
+def test_hardware_array_keeps_what_it_was_given(built, tmp_path, monkeypatch, name, members):
+    """A member fails, the spare gets what it had, then another one fails; what the spare lacks yet is lost."""
+    array = dataclasses.replace(volumes.hardware(name), members=members, spares=1)
+    monkeypatch.setattr(volumes, "hardware", lambda found: array if found == name else None)
+    faults = fault("m1", "degraded", 1_000_000) + fault("m0", "rebuilt", 1_000_000)
+    add_to_topology(monkeypatch, faults, f"\n[array.set]\nmembers = {members}\nspares = 1\n")
+    one = attempt.run_of(attempt.parse(["--array", name, "--drive", "deskstar-75gxp", "--", "true"]))
+    device = job.device(one)
+    make = filesystems.file_system(FILE_SYSTEM).make
+    copy = f"exec dd if={device} of={REGION} bs=1M count={REGION_MIB} iflag=direct"
+    sums = [copy, f"exec md5sum {REGION}", "end"]
+    script = [
+        *("cell make 1", "exec modprobe ext4", *(f"exec {line.format(device=device)} {BLOCKS}" for line in make)),
+        *("end", "cell write 1", *on_files("--write", "rw", device), *sums),
+        # What comes in the first millisecond the member still does; then the spare begins.
+        *("cell degraded 1", "exec sleep 0.01", *on_files("--verify", "ro", device), *sums),
+        # Behind the file system, while the member is missing.
+        "cell change 1",
+        *(f"exec dd if={REGION} of={device} bs=64k count=64 seek=768 oflag=direct", *sums),
+        *("cell rebuild 1", f"exec sleep {REBUILD_S}", "end"),
+        *("cell rebuilt 1", "exec sleep 0.01", *on_files("--verify", "ro", device), *sums),
+        *("cell beyond 1", f"exec dd if={device} of={REGION} bs=1M count=1 skip=20000 iflag=direct", "end"),
+    ]
+    left = run.boot(dataclasses.replace(one, script=tuple(script)), built, tmp_path, lambda line: None)
+    said = left.report.cells
+    assert left.report.done, left.problem
+    assert said["make"].problem is None, said["make"]
+    found = {}
+    for label in ("write", "degraded", "change", "rebuilt"):
+        assert said[label].problem is None, (label, said[label])
+        found[label] = next(line for line in said[label].said if line.endswith(REGION)).split()[0]
+    with open(tmp_path / "disk.img", "rb") as image:
+        stored = hashlib.md5(image.read(REGION_MIB << 20)).hexdigest()
+    assert found["write"] == found["degraded"] != found["change"] == found["rebuilt"] == stored, (found, stored)
+    assert "exit status 1" in said["beyond"].problem
+    assert "Input/output error" in said["beyond"].errors[-1]
+    spare = f"m{members}"
+    rebuilt = sum(r.sectors for r in trace.parse(left.traces["rebuild"]) if (r.device, r.op) == (spare, "U"))
+    # At most what the controller may write in that time, and no less than all that the file system is on.
+    assert BLOCKS * 8 // max(members - 1, 1) < rebuilt <= 10240 * 2 * (REBUILD_S + 1)
+    lost = [r for r in trace.parse(left.traces["degraded"]) if r.device == "m1" and r.hit != "failed"]
+    assert all(r.arrival_ns <= lost[0].arrival_ns + 2_000_000 for r in lost), lost
+
+
+def rawio(build, work, array, faults, monkeypatch, drive="ultrastar-36zx"):
     """Result of random reads on an array whose disks fail 50 ms after the cell's marker."""
     cell = cells.Cell(
         paper="white2001",
         controller="scsi-virtio",
-        drive="ultrastar-36zx",
+        drive=drive,
         array=array,
         tags="64",
         scheduler="both",
@@ -104,11 +174,7 @@ def rawio(build, work, array, faults, monkeypatch):
         tables=(),
     )
     one = cells.Run(cell.run, cell.paper, cell.controller, cell.drive, cell.tags, (cell,))
-    text = job.topology_text
-    added = "".join(
-        f'\n[[fault]]\nunit = "{unit}"\nmarker = "{cell.id}"\nafter_marker_ns = 50000000\n' for unit in faults
-    )
-    monkeypatch.setattr(job, "topology_text", lambda *given: text(*given) + added)
+    add_to_topology(monkeypatch, "".join(fault(unit, cell.id, 50_000_000) for unit in faults))
     result = run.execute(one, build, work, lambda line: None).results[cell.id]
     if "unknown field `fault`" in (result["reason"] or ""):
         pytest.skip("this build of the disk model knows no faults")
@@ -128,6 +194,14 @@ def test_array_with_a_failed_disk_is_found_at_the_end(built, tmp_path, monkeypat
 )
 def test_array_that_lost_data_is_no_result(built, tmp_path, monkeypatch, array, faults):
     result = rawio(built, tmp_path, array, faults, monkeypatch)
+    assert result["status"] == "failed"
+    assert "exec rawio: exit status 1: rawio: child" in result["reason"]
+    assert "Input/output error" in result["reason"]
+
+
+@pytest.mark.parametrize(("array", "faults"), [("raid5-ide-8", ["m0", "m3"]), ("twinstor-2", ["m0", "m1"])])
+def test_hardware_array_that_lost_data_is_no_result(built, tmp_path, monkeypatch, array, faults):
+    result = rawio(built, tmp_path, array, faults, monkeypatch, "deskstar-75gxp")
     assert result["status"] == "failed"
     assert "exec rawio: exit status 1: rawio: child" in result["reason"]
     assert "Input/output error" in result["reason"]

@@ -299,7 +299,7 @@ def disks_text(run: Run) -> str:
     cache = "true" if config.assumption(run.paper, "write_cache") else "false"
     queue = config.assumption(run.paper, "disk_scheduler_on" if run.cells[0].disk_scheduler else "disk_scheduler_off")
     several = run.array != volumes.NONE
-    shared = f"\n[host_bus]\nrate_mb_s = {config.assumption(run.paper, 'host_bus_mb_s')}\n" if several else ""
+    shared = f"\n[host_bus]\nrate_kb_s = {config.assumption(run.paper, 'host_bus_kb_s')}\n" if several else ""
     units = disk_units(run.array)
     buses = [limits.bus_of(number) for number in range(len(units))]
     drives = [

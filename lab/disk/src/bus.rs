@@ -43,6 +43,12 @@ pub struct Turn {
     pub tell: bool,
 }
 
+/// Time that `bytes` take at a rate in 10^3 bytes a second, in ps.
+pub(crate) fn move_ps(bytes: u64, rate_kb_s: u64) -> i64 {
+    // 1 KB/s is one byte a millisecond.
+    (u128::from(bytes) * 1_000_000_000 / u128::from(rate_kb_s)) as i64
+}
+
 /// The state of a bus.
 #[derive(Debug)]
 pub struct Bus {
@@ -50,7 +56,7 @@ pub struct Bus {
     pub kind: BusKind,
     /// Behind an array's controller: what moves on it does not pass the host's bus.
     pub inside: bool,
-    rate_mb_s: u64,
+    rate_kb_s: u64,
     command_ps: i64,
     reconnect_ps: i64,
     status_ps: i64,
@@ -66,7 +72,7 @@ impl Bus {
         Self {
             kind: file.kind.value,
             inside: false,
-            rate_mb_s: file.rate_mb_s.value,
+            rate_kb_s: file.rate_mb_s.value.saturating_mul(1000),
             command_ps: ps(file.command_ns.value),
             reconnect_ps: ps(file.reconnect_ns.value),
             status_ps: ps(file.status_ns.value),
@@ -76,11 +82,12 @@ impl Bus {
         }
     }
 
-    /// Time that `bytes` take on the bus at `host_mb_s` at the most, in ps.
-    pub fn data_ps(&self, bytes: u64, host_mb_s: Option<u64>) -> i64 {
-        let rate = host_mb_s.map_or(self.rate_mb_s, |h| h.min(self.rate_mb_s));
-        // 1 MB/s is one byte a microsecond.
-        (u128::from(bytes) * 1_000_000 / u128::from(rate)) as i64
+    /// Time that `bytes` take on the bus at `host_kb_s` at the most, in ps.
+    pub fn data_ps(&self, bytes: u64, host_kb_s: Option<u64>) -> i64 {
+        move_ps(
+            bytes,
+            host_kb_s.map_or(self.rate_kb_s, |h| h.min(self.rate_kb_s)),
+        )
     }
 
     /// Queues a turn.
@@ -106,13 +113,13 @@ impl Bus {
     }
 
     /// How long a turn takes without a host bus in the way: before its data, and in all, in ps.
-    pub fn turn_ps(&self, turn: &Turn, host_mb_s: Option<u64>) -> (i64, i64) {
+    pub fn turn_ps(&self, turn: &Turn, host_kb_s: Option<u64>) -> (i64, i64) {
         match turn.phase {
             Phase::Command => (self.command_ps, self.command_ps),
             Phase::Status => (self.reconnect_ps, self.reconnect_ps + self.status_ps),
             Phase::Data { bytes, last } => {
                 let status = if last { self.status_ps } else { 0 };
-                let data = self.data_ps(bytes, host_mb_s).max(turn.data_ps);
+                let data = self.data_ps(bytes, host_kb_s).max(turn.data_ps);
                 (self.reconnect_ps, self.reconnect_ps + data + status)
             }
         }

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use crate::array::Array;
-use crate::bus::{Bus, Phase, Turn};
+use crate::bus::{move_ps, Bus, Phase, Turn};
 use crate::drive::Drive;
 use crate::error::Error;
 use crate::rng::SplitMix64;
@@ -189,8 +189,10 @@ pub(crate) struct Shared {
     events: BinaryHeap<Reverse<(i64, u64, Event)>>,
     serial: u64,
     buses: Vec<Bus>,
-    host_mb_s: Option<u64>,
+    host_kb_s: Option<u64>,
     host_free_ps: i64,
+    /// By bus: from when to when its turn under way has the host's bus.
+    host_turns: Vec<(i64, i64)>,
     completions: VecDeque<Completion>,
     outstanding: usize,
     completed: u64,
@@ -235,6 +237,11 @@ impl Shared {
         self.events.retain(|Reverse((.., event))| {
             event.unit() != Some(unit) && !(mine && *event == Event::BusDone { bus: number })
         });
+        // Nobody has asked for the host's bus behind it: what it will not move keeps nobody.
+        let (from_ps, to_ps) = self.host_turns[bus];
+        if mine && to_ps == self.host_free_ps {
+            self.host_free_ps = from_ps.max(self.now_ps);
+        }
         self.bus_grant(bus);
     }
 
@@ -244,20 +251,21 @@ impl Shared {
 
     /// The ceiling over a bus.
     fn host_of(&self, bus: usize) -> Option<u64> {
-        self.host_mb_s.filter(|_| !self.buses[bus].inside)
+        self.host_kb_s.filter(|_| !self.buses[bus].inside)
     }
 
     fn bus_grant(&mut self, bus: usize) {
         let Some(turn) = self.buses[bus].grant() else {
             return;
         };
-        let host_mb_s = self.host_of(bus);
-        let (before, in_all) = self.buses[bus].turn_ps(&turn, host_mb_s);
+        let host_kb_s = self.host_of(bus);
+        let (before, in_all) = self.buses[bus].turn_ps(&turn, host_kb_s);
         let mut end = self.now_ps + in_all;
-        if let (Phase::Data { bytes, .. }, Some(host)) = (turn.phase, host_mb_s) {
+        if let (Phase::Data { bytes, .. }, Some(host)) = (turn.phase, host_kb_s) {
             let start = (self.now_ps + before).max(self.host_free_ps);
-            let host_end = start + (u128::from(bytes) * 1_000_000 / u128::from(host)) as i64;
+            let host_end = start + move_ps(bytes, host);
             self.host_free_ps = host_end;
+            self.host_turns[bus] = (start, host_end);
             end = end.max(host_end);
         }
         if turn.tell {
@@ -412,14 +420,16 @@ impl Lab {
             arrays.push(Array::new(spec, number, host_bus, |m| tags[m as usize]));
             tags.push(max_tags);
         }
+        let host_turns = vec![(0, 0); buses.len()];
         let shared = Shared {
             now_ps: 0,
             trace: Trace::new(names.clone()),
             events: BinaryHeap::new(),
             serial: 0,
             buses,
-            host_mb_s: topology.host_bus_mb_s,
+            host_kb_s: topology.host_bus_kb_s,
             host_free_ps: 0,
+            host_turns,
             completions: VecDeque::new(),
             outstanding: 0,
             completed: 0,

@@ -58,7 +58,7 @@ struct FaultEntry {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct HostBus {
-    rate_mb_s: u64,
+    rate_kb_s: u64,
 }
 
 #[derive(Debug, Deserialize)]
@@ -151,8 +151,8 @@ pub struct Topology {
     pub buses: Vec<BusFile>,
     /// Units in the file's order; the index is the unit number.
     pub units: Vec<UnitSpec>,
-    /// Rate that all buses together cannot exceed, in 10^6 bytes a second.
-    pub host_bus_mb_s: Option<u64>,
+    /// Rate that all buses together cannot exceed, in 10^3 bytes a second.
+    pub host_bus_kb_s: Option<u64>,
     /// Arrays; their unit numbers follow those of the units.
     pub arrays: Vec<ArraySpec>,
     /// Drives that fail.
@@ -184,9 +184,9 @@ impl Topology {
                 ),
             ));
         }
-        let host_bus_mb_s = file.host_bus.as_ref().map(|h| h.rate_mb_s);
-        if host_bus_mb_s == Some(0) {
-            return Err(Error::field(path, "host_bus.rate_mb_s", "must be above 0"));
+        let host_bus_kb_s = file.host_bus.as_ref().map(|h| h.rate_kb_s);
+        if host_bus_kb_s == Some(0) {
+            return Err(Error::field(path, "host_bus.rate_kb_s", "must be above 0"));
         }
         let catalogue = Catalogue::new(&file.catalogue);
         let mut buses = Vec::new();
@@ -224,7 +224,7 @@ impl Topology {
         Ok(Self {
             buses,
             units,
-            host_bus_mb_s,
+            host_bus_kb_s,
             arrays,
             faults,
         })

@@ -132,7 +132,7 @@ fn every_phase_takes_its_time() {
 #[test]
 fn the_host_bus_is_a_ceiling_for_all_buses() {
     // Both drives find their sector at 1.0 ms; a bus of its own moves it in 0.1024 ms.
-    let lab = |host_bus_mb_s| {
+    let lab = |host_bus_kb_s| {
         let unit = |bus: usize| UnitSpec {
             name: format!("disk{bus}"),
             max_tags: 4,
@@ -146,7 +146,7 @@ fn the_host_bus_is_a_ceiling_for_all_buses() {
         Lab::new(Topology {
             buses: vec![test_bus("rate_mb_s = 5"), test_bus("rate_mb_s = 5")],
             units: vec![unit(0), unit(1)],
-            host_bus_mb_s,
+            host_bus_kb_s,
             ..Topology::default()
         })
     };
@@ -159,8 +159,14 @@ fn the_host_bus_is_a_ceiling_for_all_buses() {
     let sector = 512 * 1000 / 5;
     assert_eq!(done(None), [(0, MS + sector), (1, MS + sector)]);
     // As fast as one bus: one after the other. Twice as fast: both at a time.
-    assert_eq!(done(Some(5)), [(0, MS + sector), (1, MS + 2 * sector)]);
-    assert_eq!(done(Some(10)), [(0, MS + sector), (1, MS + sector)]);
+    assert_eq!(done(Some(5000)), [(0, MS + sector), (1, MS + 2 * sector)]);
+    assert_eq!(done(Some(10_000)), [(0, MS + sector), (1, MS + sector)]);
+    // Rates are not whole MB/s.
+    let slow = 512 * 1_000_000 / 2500;
+    assert_eq!(done(Some(2500)), [(0, MS + slow), (1, MS + 2 * slow)]);
     // Slower than either.
-    assert_eq!(done(Some(1)), [(0, MS + 5 * sector), (1, MS + 10 * sector)]);
+    assert_eq!(
+        done(Some(1000)),
+        [(0, MS + 5 * sector), (1, MS + 10 * sector)]
+    );
 }

@@ -127,12 +127,13 @@ fn sequential_reads_saturate_the_shared_bus() {
 
 #[test]
 fn the_host_bus_caps_the_sum() {
-    let host = "[host_bus]\nrate_mb_s = 98";
+    let host = "[host_bus]\nrate_kb_s = 98500";
     let rates = [1, 2, 3, 4, 8].map(|d| sequential_kb_s(&mut lab(&ide(d, host)), d as u32, 2));
     println!("ATA behind PCI, drives 1 2 3 4 8: {rates:?} KB/s");
-    assert!(rates.iter().all(|r| *r <= 98_000), "{rates:?}");
+    assert!(rates.iter().all(|r| *r <= 98_500), "{rates:?}");
     assert!(rates[1] * 100 / rates[0] > 195, "{rates:?}");
-    assert!(rates[3] > 95_000 && rates[4] > 95_000, "{rates:?}");
+    // Fractions of a MB/s count.
+    assert!(rates[3] > 97_000 && rates[4] > 97_500, "{rates:?}");
 }
 
 #[test]
@@ -152,7 +153,7 @@ fn many_drives_repeat_to_the_byte() {
         };
         for text in [
             scsi(drives as usize),
-            ide(drives as usize, "[host_bus]\nrate_mb_s = 98"),
+            ide(drives as usize, "[host_bus]\nrate_kb_s = 98500"),
         ] {
             let (first, second) = (run(&text), run(&text));
             assert_eq!(first, second);
@@ -269,6 +270,69 @@ fn a_failed_drive_never_holds_the_bus() {
     let lines = parse_trace(&read_trace(&mut lab));
     assert_eq!(lines.len(), 3);
     assert_eq!((lines[0].hit.as_str(), lines[0].medium), ("cached", None));
+}
+
+/// Drive 0 of two has `busy` long reads from the marker on, drive 1 gets a short one later. Returns
+/// cookie, status and time after the marker of all.
+fn beside(text: &str, busy: u64, given_ns: i64) -> Vec<(u64, i32, i64)> {
+    let mut lab = lab(text);
+    lab.reset(0, "cell", 3).unwrap();
+    for cookie in 0..busy {
+        let lbn = 200_000 * (cookie + 1);
+        lab.submit(0, 0, Read, lbn, 4096, cookie).unwrap();
+    }
+    let mut done = Vec::new();
+    let mut later = Some(given_ns);
+    loop {
+        done.extend(
+            std::iter::from_fn(|| lab.completion())
+                .map(|c| (c.cookie, c.status, c.acknowledged_ns)),
+        );
+        let event = lab.next_event_ns();
+        match later.filter(|l| *l <= event) {
+            Some(at) => {
+                lab.submit(at, 1, Read, 100_000, 8, 9).unwrap();
+                later = None;
+            }
+            None if event == NEVER => break,
+            None => lab.advance(event),
+        }
+    }
+    assert!(lab.idle());
+    done
+}
+
+#[test]
+fn a_failed_drive_lets_go_of_the_bus_and_of_its_commands() {
+    for (drive, entry, shared, host, given_ns) in [
+        // Owned from the command to its end, between its phases too.
+        ("deskstar-75gxp", "ata-100", true, "", 2 * MS),
+        // Owned while the data moves with the medium.
+        ("sun-911-ipi", "ipi-2", true, "", 59 * MS),
+        // Buses of their own below one ceiling: what the failed drive will not move keeps nobody.
+        (
+            "deskstar-75gxp",
+            "ata-100",
+            false,
+            "[host_bus]\nrate_kb_s = 1500\n",
+            61 * MS,
+        ),
+    ] {
+        let fail_ns = if given_ns < 10 * MS { 4 * MS } else { 60 * MS };
+        let fault = format!("{host}[[fault]]\nunit = \"disk0\"\nafter_marker_ns = {fail_ns}\n");
+        let whole = text(2, drive, entry, shared, 1, host);
+        let done = beside(&text(2, drive, entry, shared, 1, &fault), 3, given_ns);
+        // One was at work, two had no tag yet: all end at once, in the order of their arrival.
+        let failed: Vec<_> = done.iter().filter(|d| d.0 < 9).copied().collect();
+        assert_eq!(failed, [0, 1, 2].map(|c| (c, EIO, fail_ns)), "{entry}");
+        // The other drive gets the bus as if nobody had used it,
+        let other = |done: &[(u64, i32, i64)]| *done.iter().find(|d| d.0 == 9).unwrap();
+        let alone = other(&beside(&whole, 0, given_ns.max(fail_ns)));
+        assert_eq!(other(&done), alone, "{entry}");
+        // for which it would have had to wait.
+        let waits = other(&beside(&whole, 3, given_ns));
+        assert!(waits.2 > alone.2 + MS, "{entry}: {waits:?}, {alone:?}");
+    }
 }
 
 #[test]
