@@ -121,7 +121,7 @@ class Settings:
     """The measured cells by setting."""
 
     KEY = (*System._fields, "op", "pattern")
-    MACRO_KEY = (*System._fields, "file_system", "workload", "scripts")
+    MACRO_KEY = (*System._fields, "file_system", "workload", "scripts", "sizes")
 
     def __init__(self, frame: pd.DataFrame):
         self.none = frame.iloc[:0]
@@ -135,9 +135,11 @@ class Settings:
         found = self.groups.get((*system, op, pattern), self.none)
         return repetitions(found, f"{described(system)} {op} {pattern}")
 
-    def pick_macro(self, system: System, file_system: str, workload: str, scripts: str = "") -> pd.DataFrame:
+    def pick_macro(
+        self, system: System, file_system: str, workload: str, scripts: str = "", sizes: str = ""
+    ) -> pd.DataFrame:
         """The repetitions of one macro benchmark; empty where none ran. Raises TableError for mixed parameters."""
-        found = self.macro_groups.get((*system, file_system, workload, scripts), self.none)
+        found = self.macro_groups.get((*system, file_system, workload, scripts, sizes), self.none)
         return repetitions(found, f"{described(system)} {file_system} {workload}")
 
 
