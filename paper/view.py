@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from analysis import numbers, tables
+from analysis import numbers, reference, tables
 from analysis.tables import FAILED_PARTLY, REASONS
 from paper.errors import RenderError
 from paper.tex import escape
@@ -146,9 +146,10 @@ class Table:
     def made_from_text(self) -> str:
         """The identity of reference numbers."""
         inputs = "; ".join(f"{name} {', '.join(hashes)}" for name, hashes in self.made_from["inputs"].items())
+        mixture = reference.mixture(self.made_from).removesuffix(".")
         return escape(
             f"reference numbers of {self.made_from['cells']} cells, paper/{self.paper}/reference/cells.csv; identity "
-            f"{self.made_from['identity']}; made from {inputs}"
+            f"{self.made_from['identity']}; made from {inputs}{f'. {mixture}' if mixture else ''}"
         )
 
 
