@@ -126,8 +126,6 @@ def test_volumes_real_controllers_attach_several():
 def test_volumes_hardware_array_is_one_disk(lab):
     path = catalogue.entry_path("arrays", "raid5-ide-4")
     path.write_text(HARDWARE)
-    drive = catalogue.entry_path("drives", "deskstar-75gxp")
-    drive.write_text(drive.read_text() + "[max_tags]\nvalue = 31\n")
     one = run_of(replace(postmark("md-raid0-4"), controller="scsi-virtio", array="raid5-ide-4", tags="64"))
     assert one.id == "scsi-virtio.deskstar-75gxp.raid5-ide-4.t64.both.ffs.postmark.s01"
     topology = tomllib.loads(job.topology_text(one, "/c"))
