@@ -31,8 +31,8 @@ def commit():
 
 
 def committed_of(table):
-    """The same table made from the reference numbers, if the report prints it."""
-    return [f"{TABLE_DIR}/reference.{table}.csv"] if table in COMMITTED_SHOWN else []
+    """The same table made from the reference numbers, if the report prints some of them."""
+    return [f"{TABLE_DIR}/reference.{table}.csv"] if table in COMMITTED_SHOWN + COMMITTED_FILLED else []
 
 
 rule table_tex:

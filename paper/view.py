@@ -57,12 +57,14 @@ class Table:
     """A table's data and the way its entries look."""
 
     def __init__(self, path: Path, paper: str, table: str, profile: str, made_from: dict | None = None,
-                 elsewhere: int = 0):  # fmt: skip
+                 elsewhere: int = 0, beside: Path | None = None):  # fmt: skip
         self.path, self.paper, self.table, self.profile = path, paper, table, profile
         self.made_from = made_from
         """Of a table of reference numbers: what they were made from (analysis.reference)."""
         self.elsewhere = elsewhere
         """Numbers that are missing here, but not in the reference."""
+        self.beside = Table(beside, paper, table, profile) if beside else None
+        """The same table made from the reference numbers."""
         self.rows = tables.read(path)
         self.index = {(row["row"], row["column"]): row for row in self.rows}
         self.notes = Notes()

@@ -96,7 +96,7 @@ def test_reference_with_arrays_round_trip_and_check(arrays, tmp_path):
 def test_reference_small_cells_are_in_no_readable_table(results):
     made = reference.Reference()
     system = white2001.table7_system("software", "scsi")
-    made.put(*reference.lines_of(synthetic.macro_of(system, "ffs", "postmark", "", 50, 1, 0.1)))
+    made.put(*reference.lines_of(synthetic.macro_of(system, "ffs", "postmark", {}, 50, 1, 0.1)))
     assert white2001.table7(made.frame, {}) != white2001.table7(reference.Reference().frame, {})
     assert reference.table7(made) == reference.table7(reference.Reference())
 
