@@ -52,6 +52,28 @@ def test_comparison_without_results_shows_the_reference_as_such(without):
     assert "This profile has measured none of them." in page
 
 
+def test_comparison_phases_come_from_the_reference_where_nothing_ran(without):
+    table = (without / "tables/white2001/postmark.tex").read_text()
+    line = next(line for line in table.splitlines() if line.startswith(" & SCSI & 64"))
+    assert line.count(r"\tnote{R}") == 2
+    assert line.count("{--}") == 0
+    assert "Over the 2 numbers here" in table
+    assert r"\textsuperscript{R}" in table
+    with_default = next(line for line in table.splitlines() if r"10\,000 bytes" in line)
+    assert with_default.count("{--}") == 2 * 5
+    assert "stand among the reference numbers" not in table
+
+
+def test_comparison_with_small_cells_has_the_phases_of_the_reference(tmp_path, listed):
+    committed = reference.Reference()
+    key = ("scsi", "64", "both", "ffs", "postmark", "")
+    committed.put(*reference.lines_of(synthetic.macro_result(key, 800, 1)))
+    made = written(tmp_path, listed, committed, scales={"softupdates.postmark": 0.5, "ffs.postmark": 0.5})
+    table = (made / "tables/white2001/postmark.tex").read_text()
+    assert table.count(r"{\tnote{R}}") == 2
+    assert "at scale 0.5 of the paper's size" in table
+
+
 def test_comparison_without_results_shows_the_arrays_of_the_reference(without):
     table = (without / "tables/white2001/reference.table7.tex").read_text()
     assert "Table 7, reference numbers:" in table

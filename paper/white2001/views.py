@@ -375,7 +375,8 @@ def phases_of(table: Table, row: str, half: str) -> dict:
     ratio = {name: by_name[name]["ratio"] if entries else None for name in POSTMARK_READINGS}
     return {"cells": shown, "published": table.row(row, columns[-1])["printed"], "ratio": ratio,
             "shaded": [shaded(ratio[name]) for name in POSTMARK_READINGS], "reference": reference,
-            "seconds": {name: by_name[name]["reproduced"] if entries else None for name in POSTMARK_READINGS}}  # fmt: skip
+            "seconds": {name: by_name[name]["reproduced"] if entries else None
+                        for name in POSTMARK_READINGS}}  # fmt: skip
 
 
 def quotients(halves: list[dict]) -> list[str]:
