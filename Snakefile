@@ -13,7 +13,7 @@ sys.path.insert(0, workflow.basedir)
 
 from lab.cell import cells as lab_cells
 from lab.cell import config as lab_config
-from lab.cell import identity, lock, paths, volumes
+from lab.cell import identity, lock, paths, progress, volumes
 from lab.cell.errors import SpindleError
 
 try:
@@ -46,6 +46,7 @@ wildcard_constraints:
 onstart:
     try:
         lock.acquire()
+        progress.begin(PROFILE)
     except SpindleError as error:
         raise WorkflowError(str(error))
 

@@ -24,6 +24,9 @@ def cell_ids(profile: str, paper: str, table: str) -> list[str]:
     if table == "controllers":
         # It compares with the cells of Table 5.
         wanted = wanted + cells.cells_of_table(profile, paper, "table5")
+    if table == "postmark":
+        # Its phases at Table 6's settings.
+        wanted = wanted + [cell for cell in cells.cells_of_table(profile, paper, "table6") if cell.workload == table]
     return sorted({cell.id for cell in wanted})
 
 

@@ -27,7 +27,7 @@ METRICS = (
 """Empty where the workload has no such metric."""
 NO_ARRAY = "none"
 """A single disk."""
-PARAMETERS = ("op", "pattern", "scripts")
+PARAMETERS = ("op", "pattern", "scripts", "sizes")
 """Parameters of workloads with a column of their own; `parameters` has all of them as one text."""
 COLUMNS = [
     "id",

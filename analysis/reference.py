@@ -1,22 +1,26 @@
 # SPDX-License-Identifier: MIT
-"""Reference numbers: those of finished cells on file systems, committed so that they can be read without measuring.
+"""Reference numbers: those of finished cells, committed so that they can be read without measuring.
 
     python -m analysis.reference --profile full      take this profile's finished cells into the reference
     python -m analysis.reference --check             hold all results that lie here against it
 
-In paper/<paper>/reference/: cells.csv has one line a cell: its setting, elapsed time, the sums of its trace and what it
-was made from (`identity`: the hash over all its inputs; `input_*`: over each). phases.csv has its phases, measures.csv
-what deviations.yaml wants besides. table6.md is Table 6 from these numbers, to be read as it is. No traces, dates or
-machines stand there.
+Kept are cells on file systems, and of those of the device itself what Table 7 prints: the arrays' writes. In
+paper/<paper>/reference/: cells.csv has one line a cell: its setting, elapsed time, rate, the sums of its trace and what
+it was made from (`identity`: the hash over all its inputs; `input_*`: over each). phases.csv has its phases,
+measures.csv what deviations.yaml wants besides. table6.md and table7.md are these tables from these numbers, to be read
+as they are. No traces, dates or machines stand there.
 
 Taken are results that ended well and were made from the sources that lie here; others are named and leave the
-reference as it was, and so do cells without a result here. A check fails if numbers of the same identity differ, which
-the lab's determinism forbids; numbers of another identity are listed as moved.
+reference as it was, and so do cells without a result here. Cells of several states of the sources may stand side by
+side; what is made from them says so. A check fails if numbers of the same identity differ, which the lab's determinism
+forbids; numbers of another identity are listed as moved.
 """
 
 import argparse
 import csv
+import re
 import sys
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -25,22 +29,35 @@ import pandas as pd
 
 from analysis import figure_cells, io_summary, load, measures, numbers, white2001
 from analysis.errors import ResultError
-from analysis.tables import ROOT, Entry
+from analysis.tables import FULL_SCALE, ROOT, Entry
 from lab.cell import cells, config, identity, paths
 from lab.cell.errors import SpindleError
 
 PAPER = "white2001"
-ELAPSED = "elapsed_ns"
-NUMBERS = (ELAPSED, *io_summary.SUMS)
-"""Columns of cells.csv that were measured."""
-INPUTS = (*load.IDENTITY, "file_system")
+ELAPSED, RATE = "elapsed_ns", "rate_mb_s"
+NUMBERS = (ELAPSED, RATE, *io_summary.SUMS)
+"""Columns of cells.csv that were measured; empty where a cell has no such number."""
+INPUTS = (*load.IDENTITY, "file_system", "array")
+STATE = ("qemu", "model", "guest")
+"""Inputs that all cells share: those made from the same ones are of one state of the lab."""
 IDENTITY_DIGITS, INPUT_DIGITS = 16, 12
 """Kept of a hash over everything, and over one input."""
 CELLS = ("cell", "guest", *io_summary.SETTING, *NUMBERS, "identity", *(f"input_{name}" for name in INPUTS))
 PHASES = ("cell", "phase", "begin_ns", "end_ns")
 MEASURES = ("cell", "measure", "value")
 FILES = {"cells.csv": CELLS, "phases.csv": PHASES, "measures.csv": MEASURES}
-READABLE = "table6.md"
+LATER = (RATE, "input_array")
+"""Columns that a cells.csv from before there were arrays lacks; empty then."""
+ARRAY_WRITES = re.compile(r"\.rawio-write-[^.]+\.s\d+$")
+"""How the ids end of the cells of Table 7 that use the device itself."""
+TABLE7_ARRAYS = {array for sides in white2001.ARRAYS.values() for array in sides.values()}
+
+
+def kept(cell_id: str) -> bool:
+    """The reference has such cells: those on file systems, and what Table 7 prints of an array's device itself."""
+    if figure_cells.on_file_system(cell_id):
+        return True
+    return figure_cells.array_of(cell_id) in TABLE7_ARRAYS and bool(ARRAY_WRITES.search(cell_id))
 
 
 def folder(paper: str) -> Path:
@@ -60,6 +77,13 @@ class Reference:
     cells: dict[str, dict[str, str]] = field(default_factory=dict)
     phases: dict[str, list[dict[str, str]]] = field(default_factory=dict)
     measures: dict[str, dict[str, str]] = field(default_factory=dict)
+
+    def put(self, line: dict[str, str], phases: list[dict[str, str]]) -> None:
+        """A cell with its phases, if it has any."""
+        self.cells[line["cell"]] = line
+        self.phases.pop(line["cell"], None)
+        if phases:
+            self.phases[line["cell"]] = phases
 
     def measures_of(self, cell_id: str) -> dict[str, float]:
         """A cell's measures, as analysis.measures names them."""
@@ -95,10 +119,12 @@ class Reference:
         """What the numbers of these cells, or of all, were made from, for the report."""
         lines = [line for cell, line in sorted(self.cells.items()) if of is None or cell in of]
         together = identity.digest([[line["cell"], line["identity"]] for line in lines])
-        shared = ("qemu", "model", "guest")
+        states = Counter(tuple(line[f"input_{name}"] for name in STATE) for line in lines)
         return {
             "cells": len(lines), "identity": together[:IDENTITY_DIGITS] if lines else "",
-            "inputs": {name: sorted({line[f"input_{name}"] for line in lines}) for name in shared},
+            "inputs": {name: sorted({line[f"input_{name}"] for line in lines}) for name in STATE},
+            "states": [{"cells": count, "inputs": dict(zip(STATE, hashes, strict=True))}
+                       for hashes, count in sorted(states.items(), key=lambda item: (-item[1], item[0]))],
         }  # fmt: skip
 
 
@@ -113,13 +139,14 @@ def read_lines(path: Path, columns: tuple[str, ...]) -> list[dict[str, str]]:
         return []
     with path.open(newline="") as file:
         reader = csv.DictReader(file)
-        if tuple(reader.fieldnames or ()) != columns:
+        there = tuple(reader.fieldnames or ())
+        if there not in (columns, tuple(name for name in columns if name not in LATER)):
             raise ResultError(f"{path}:1: columns are not {','.join(columns)}; restore the file, or write it again")
         lines = []
         for line in reader:
             if None in line or None in line.values():
-                raise ResultError(f"{path}:{reader.line_num}: {len(columns)} columns are expected; restore the file")
-            lines.append(line)
+                raise ResultError(f"{path}:{reader.line_num}: {len(there)} columns are expected; restore the file")
+            lines.append({name: line.get(name, "") for name in columns})
     return lines
 
 
@@ -148,19 +175,40 @@ def write(reference: Reference, path: Path) -> None:
     }
     for name, columns in FILES.items():
         io_summary.write(lines[name], columns, path / name)
-    (path / READABLE).write_text(markdown(reference))
+    for name, text in READABLE.items():
+        (path / name).write_text(text(reference))
 
 
-def markdown(reference: Reference) -> str:
-    """Table 6 from these numbers, one table for each file system; every entry is the paper's number and ours."""
-    found = {(e.published.row, e.published.column): e for e in white2001.table6(reference.frame, {})}
-    used = {cell for entry in found.values() for cell in entry.cells}
-    about = reference.describe(used)
+def made_from(about: dict) -> str:
+    """What some numbers were made from, as `describe` has it, in a sentence or two."""
     inputs = "; ".join(f"{name} {', '.join(hashes)}" for name, hashes in about["inputs"].items() if hashes)
+    text = (f"Written by `python -m analysis.reference` from {about['cells']} cells, identity "
+            f"{about['identity'] or 'none'}{f' ({inputs})' if inputs else ''}.")  # fmt: skip
+    return " ".join(part for part in (text, mixture(about)) if part)
+
+
+def mixture(about: dict) -> str:
+    """Which cells are of which state of the lab, where they are of several; else nothing."""
+    parts = [
+        f"{state['cells']} of " + ", ".join(f"{name} {digits}" for name, digits in state["inputs"].items())
+        for state in about["states"]
+    ]
+    return f"The cells are of {len(parts)} states of the lab: {'; '.join(parts)}." if len(parts) > 1 else ""
+
+
+def by_place(entries: list[Entry]) -> tuple[dict[tuple[str, str], Entry], set[str]]:
+    """A table's entries by row and column, ours only at the paper's size, and all their cells."""
+    full = [entry if entry.scale == FULL_SCALE else Entry(entry.published) for entry in entries]
+    found = {(entry.published.row, entry.published.column): entry for entry in full}
+    return found, {cell for entry in full for cell in entry.cells}
+
+
+def table6(reference: Reference) -> str:
+    """Table 6 from these numbers, one table for each file system; every entry is the paper's number and ours."""
+    found, used = by_place(white2001.table6(reference.frame, {}))
     head = [(side, workload) for workload in white2001.MACRO for side in white2001.SIDES]
-    lines = ["# Table 6, reference numbers", "", "Elapsed seconds at the paper's size: paper / here. Written by "
-             f"`python -m analysis.reference` from {about['cells']} cells, identity {about['identity'] or 'none'}"
-             f"{f' ({inputs})' if inputs else ''}. SSH builds another package than the paper's."]  # fmt: skip
+    lines = ["# Table 6, reference numbers", "", "Elapsed seconds at the paper's size: paper / here. "
+             f"{made_from(reference.describe(used))} SSH builds another package than the paper's."]  # fmt: skip
     for file_system in white2001.FILE_SYSTEMS[:2]:
         lines += ["", f"## {file_system}", "", "| row | " + " | ".join(f"{side} {name}" for side, name in head) + " |",
                   "|---" * (1 + len(head)) + "|"]  # fmt: skip
@@ -168,6 +216,25 @@ def markdown(reference: Reference) -> str:
             entries = [found.get((row, f"{file_system}.{side}.{name}")) for side, name in head]
             lines.append(f"| {row} | " + " | ".join(map(both_numbers, entries)) + " |")
     return "\n".join(lines) + "\n"
+
+
+def table7(reference: Reference) -> str:
+    """Table 7 from these numbers: rates of the arrays themselves, and elapsed times on file systems."""
+    found, used = by_place(white2001.table7(reference.frame, {}))
+    head = [f"{kind}.{column}" for kind in white2001.ARRAYS for column in (*white2001.SIDES, "diff")]
+    lines = ["# Table 7, reference numbers", "", "Disk arrays at the paper's size: paper / here; `diff` is how much "
+             f"faster IDE is, in per cent of IDE's number. {made_from(reference.describe(used))} "
+             "SSH builds another package than the paper's.", "",
+             "| row | unit | " + " | ".join(name.replace(".", " ") for name in head) + " |",
+             "|---" * (2 + len(head)) + "|"]  # fmt: skip
+    for row in dict.fromkeys(row for row, _ in found):
+        unit = found[row, head[0]].published.unit
+        lines.append(f"| {row} | {unit} | " + " | ".join(both_numbers(found.get((row, name))) for name in head) + " |")
+    return "\n".join(lines) + "\n"
+
+
+READABLE = {"table6.md": table6, "table7.md": table7}
+"""Tables to be read as they are."""
 
 
 def both_numbers(entry: Entry | None) -> str:
@@ -214,18 +281,20 @@ def take(reference: Reference, profile: str, results: Path, wanted: dict[str, se
     for run in cells.runs(profile).values():
         for cell in run.cells:
             path = results / "cells" / cell.id / "result.json"
-            if cell.raw or not path.is_file():
+            if not kept(cell.id) or not path.is_file():
                 continue
             result = load.checked(path)
             if result["status"] != "ok":
                 refused.append(f"{cell.id}: failed: {result['reason']}")
                 continue
+            line, phases = lines_of(result)
             other = identity.other_inputs(run, cell, result)
             if other:
-                refused.append(f"{cell.id}: stale: it was made from another version of {', '.join(other)}")
+                # What was taken when its sources lay here stays.
+                if (reference.cells.get(cell.id), reference.phases.get(cell.id, [])) != (line, phases):
+                    refused.append(f"{cell.id}: stale: it was made from another version of {', '.join(other)}")
                 continue
-            line, phases = lines_of(result)
-            reference.cells[cell.id], reference.phases[cell.id] = line, phases
+            reference.put(line, phases)
             reference.measures.pop(cell.id, None)
             names = wanted.get(cell.id, set())
             has = reference.measures_of(cell.id)
@@ -279,9 +348,9 @@ def compare(reference: Reference, results: list[dict]) -> Comparison:
 
 
 def finished_results(results: Path) -> list[dict]:
-    """The results on file systems below results/<profile> that have a number."""
+    """The results below results/<profile> that the reference keeps, and that have a number."""
     listed = sorted(path for path in results.glob("cells/*/result.json") if not path.parent.name.startswith("."))
-    found = [load.checked(path) for path in listed if figure_cells.on_file_system(path.parent.name)]
+    found = [load.checked(path) for path in listed if kept(path.parent.name)]
     return [result for result in found if result["status"] == "ok"]
 
 

@@ -9,10 +9,10 @@ import json
 import sys
 from pathlib import Path
 
-from analysis import figure_cells, load, reference, scaled, tables
+from analysis import load, reference, scaled, tables
 from lab.cell.errors import SpindleError
 
-SHOWN = ("table6", "filesystems")
+SHOWN = ("table6", "table7", "filesystems")
 """Tables that the report prints from the reference where the profile has not all their numbers."""
 
 
@@ -30,7 +30,7 @@ def at_full_size(row: dict) -> bool:
 def build(paper: str, results: Path, ids: list[str], folder: Path) -> dict:
     """Everything that the report prints of the reference."""
     committed = reference.read(reference.folder(paper))
-    known = set(filter(figure_cells.on_file_system, ids))
+    known = set(filter(reference.kept, ids))
     found = reference.compare(committed, [one for one in reference.finished_results(results) if one["id"] in known])
     return committed.describe() | {
         "shared": found.shared, "same": found.same, "moved": found.moved, "differ": found.differ,

@@ -2,8 +2,9 @@
 """How cells map to the entries of the tables of White, Ng and Hillyer.
 
 Each builder takes the measured cells (analysis.load) and the drives' descriptions, and returns the entries in the
-paper's order. `controllers`, `filesystems` and `scaling` are tables of our own: the same measurements on two
-controllers each, one benchmark on every file system, and striped volumes of one to fifteen disks.
+paper's order. `controllers`, `postmark`, `filesystems` and `scaling` are tables of our own: the same measurements on
+two controllers each, PostMark's phases at Table 6's settings and on every file system, and striped volumes of one to
+fifteen disks.
 """
 
 import re
@@ -45,6 +46,11 @@ TABLE6_TAGS = {"none": {"ide": "none", "scsi": "none"}, "8": {"scsi": "8"}, "32-
 FILE_SYSTEMS = ("ffs", "softupdates", "ext2", "ext3-ordered", "ext3-writeback", "ext3-journal", "reiserfs", "xfs",
                 "ntfs")  # fmt: skip
 POSTMARK_PHASES = ("create", "run", "delete")
+POSTMARK_READINGS = ("run", "total")
+"""What the paper's seconds of PostMark may be."""
+POSTMARK_SIZES = "default"
+POSTMARK_SIZES_AT = "t32-64.both"
+"""File sizes of the cells that stand beside those with the paper's 400 MB, and their row of Table 6, on SCSI."""
 FILE_SYSTEMS_TAGS = "32"
 """As Table 4; NTFS's setting is not in the paper."""
 NOTES = {"ssh": "another package on another system: not comparable in absolute time, only its ratios"}
@@ -121,7 +127,7 @@ class Settings:
     """The measured cells by setting."""
 
     KEY = (*System._fields, "op", "pattern")
-    MACRO_KEY = (*System._fields, "file_system", "workload", "scripts")
+    MACRO_KEY = (*System._fields, "file_system", "workload", "scripts", "sizes")
 
     def __init__(self, frame: pd.DataFrame):
         self.none = frame.iloc[:0]
@@ -135,9 +141,11 @@ class Settings:
         found = self.groups.get((*system, op, pattern), self.none)
         return repetitions(found, f"{described(system)} {op} {pattern}")
 
-    def pick_macro(self, system: System, file_system: str, workload: str, scripts: str = "") -> pd.DataFrame:
+    def pick_macro(
+        self, system: System, file_system: str, workload: str, scripts: str = "", sizes: str = ""
+    ) -> pd.DataFrame:
         """The repetitions of one macro benchmark; empty where none ran. Raises TableError for mixed parameters."""
-        found = self.macro_groups.get((*system, file_system, workload, scripts), self.none)
+        found = self.macro_groups.get((*system, file_system, workload, scripts, sizes), self.none)
         return repetitions(found, f"{described(system)} {file_system} {workload}")
 
 
@@ -327,6 +335,34 @@ def filesystems(frame: pd.DataFrame, drives: dict) -> list[Entry]:
     return entries
 
 
+def postmark(frame: pd.DataFrame, drives: dict) -> list[Entry]:
+    """PostMark's phases at the settings of Table 6, and with its own file sizes. The paper's number stands beside both
+    readings of it: which of them it is, the paper does not say."""
+    known, settings, entries = stand_ins(), Settings(frame), []
+
+    def phases(row: str, printed: Published, side: str, file_system: str, cells: pd.DataFrame) -> None:
+        for phase in (*POSTMARK_PHASES, "total"):
+            value = printed.value if phase in POSTMARK_READINGS else ""
+            p = Published(row, f"{file_system}.{side}.{phase}", "s", value)
+            if phase == "total":
+                entries.append(elapsed(p, cells, known, "postmark"))
+            else:
+                entries.append(measured(p, cells, known, "phases", partial(phase_s, phase)))
+
+    for p in printed("table6"):
+        file_system, side, workload = p.column.split(".")
+        if workload != "postmark":
+            continue
+        group, scheduler = p.row.removeprefix("t").split(".")
+        tags = TABLE6_TAGS[group][side]
+        system = disk(controller_of(side, tags), tags, scheduler)
+        phases(p.row, p, side, file_system, settings.pick_macro(system, file_system, workload))
+        if (p.row, side) == (POSTMARK_SIZES_AT, "scsi"):
+            cells = settings.pick_macro(system, file_system, workload, sizes=POSTMARK_SIZES)
+            phases(POSTMARK_SIZES, p, side, file_system, cells)
+    return entries
+
+
 def controllers(frame: pd.DataFrame, drives: dict) -> list[Entry]:
     """The same disk, tags and schedulers on another controller: not in the paper."""
     known, settings, entries = stand_ins(), Settings(frame), []
@@ -379,5 +415,5 @@ def scaling(frame: pd.DataFrame, drives: dict) -> list[Entry]:
 
 TABLES: dict[str, Callable[..., list[Entry]]] = {
     "table1": table1, "table2": table2, "table3": table3, "table4": table4, "table5": table5, "table6": table6,
-    "table7": table7, "controllers": controllers, "filesystems": filesystems, "scaling": scaling,
+    "table7": table7, "controllers": controllers, "postmark": postmark, "filesystems": filesystems, "scaling": scaling,
 }  # fmt: skip

@@ -185,6 +185,7 @@ for run_id, run in RUNS.items():
             ancient(volume_tools(run.array)),
             [ancient(workload_image(name)) for name in run.workloads],
             ancient(start_image(run)),
+            progress.asked_for(run_id),
         output:
             [paths.result_path(PROFILE, cell.id) for cell in run.cells],
         log:
@@ -194,4 +195,4 @@ for run_id, run in RUNS.items():
         params:
             run=run_id,
         shell:
-            "{PYTHON} -m lab.cell.run --profile {PROFILE} --run {params.run}"
+            "{PYTHON} -m lab.cell.progress --profile {PROFILE} --run {params.run}"

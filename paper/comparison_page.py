@@ -9,7 +9,7 @@ import json
 import sys
 from pathlib import Path
 
-from analysis import numbers
+from analysis import numbers, reference
 from analysis.deviations import REFERENCE
 from lab.cell.errors import SpindleError
 from paper import tex
@@ -88,7 +88,8 @@ def committed(paper: str, found: dict) -> dict:
     moved = [one | {"ratio": numbers.fixed(one["ratio"], 3), "inputs": ", ".join(one["inputs"]).replace("_", " "),
                     **{name: numbers.fixed(numbers.seconds(one[f"{name}_ns"]), 1) for name in ("here", "reference")}}
              for one in found["moved"] if one["here_ns"] != one["reference_ns"]]  # fmt: skip
-    return found | {"scaled": small, "moved": moved, "other_inputs": len(found["moved"])}
+    return found | {"scaled": small, "moved": moved, "other_inputs": len(found["moved"]),
+                    "mixture": reference.mixture(found)}  # fmt: skip
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -37,8 +37,8 @@ def render_table(
     if as_reference:
         ids = {cell for row in tables.read(path) for cell in row["cells"]}
         made_from = reference.read(reference.folder(paper)).describe(ids)
-    elsewhere = reference_page.lacking(path, beside) if beside else 0
-    data = Table(path, paper, table, profile, made_from, elsewhere)
+    elsewhere = reference_page.lacking(path, beside) if beside and table in reference_page.SHOWN else 0
+    data = Table(path, paper, table, profile, made_from, elsewhere, beside)
     context = known[table](data)
     # The notes are complete only now, when every entry has been formatted.
     return tex.render([HERE / paper], f"{table}.tex.j2", context | {"table": data})

@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from analysis import numbers, tables
+from analysis import numbers, reference, tables
 from analysis.tables import FAILED_PARTLY, REASONS
 from paper.errors import RenderError
 from paper.tex import escape
@@ -57,12 +57,14 @@ class Table:
     """A table's data and the way its entries look."""
 
     def __init__(self, path: Path, paper: str, table: str, profile: str, made_from: dict | None = None,
-                 elsewhere: int = 0):  # fmt: skip
+                 elsewhere: int = 0, beside: Path | None = None):  # fmt: skip
         self.path, self.paper, self.table, self.profile = path, paper, table, profile
         self.made_from = made_from
         """Of a table of reference numbers: what they were made from (analysis.reference)."""
         self.elsewhere = elsewhere
         """Numbers that are missing here, but not in the reference."""
+        self.beside = Table(beside, paper, table, profile) if beside else None
+        """The same table made from the reference numbers."""
         self.rows = tables.read(path)
         self.index = {(row["row"], row["column"]): row for row in self.rows}
         self.notes = Notes()
@@ -146,9 +148,10 @@ class Table:
     def made_from_text(self) -> str:
         """The identity of reference numbers."""
         inputs = "; ".join(f"{name} {', '.join(hashes)}" for name, hashes in self.made_from["inputs"].items())
+        mixture = reference.mixture(self.made_from).removesuffix(".")
         return escape(
             f"reference numbers of {self.made_from['cells']} cells, paper/{self.paper}/reference/cells.csv; identity "
-            f"{self.made_from['identity']}; made from {inputs}"
+            f"{self.made_from['identity']}; made from {inputs}{f'. {mixture}' if mixture else ''}"
         )
 
 

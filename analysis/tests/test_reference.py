@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from analysis import load, reference, white2001
+from analysis import io_summary, load, reference, white2001
 from analysis.errors import ResultError
 from lab.cell import identity, paths
 from paper.tests import synthetic, synthetic_traces
@@ -35,6 +35,15 @@ def results(tmp_path, monkeypatch):
     return folder
 
 
+@pytest.fixture
+def arrays(tmp_path, monkeypatch):
+    """results/full with Table 7: two repetitions of everything that it prints."""
+    monkeypatch.setattr(identity, "other_inputs", lambda run, cell, result: [])
+    folder = tmp_path / "results" / "full"
+    ids = synthetic.write(folder, seeds=2, missing=("ide-piix", "scsi-megasas"))
+    return folder, [name for name in ids if "raid" in name]
+
+
 def taken(results, wanted=None):
     made = reference.Reference()
     reference.take(made, "full", results, wanted or {})
@@ -46,7 +55,7 @@ def test_reference_round_trip_and_same_bytes(results, tmp_path):
     for name in ("one", "two"):
         reference.write(made, tmp_path / name)
     assert reference.read(tmp_path / "one") == made
-    for name in (*reference.FILES, reference.READABLE):
+    for name in (*reference.FILES, *reference.READABLE):
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
     assert reference.read(tmp_path / "none") == reference.Reference()
 
@@ -59,13 +68,72 @@ def test_reference_makes_the_same_table_as_the_results(results):
     assert white2001.filesystems(reference.Reference().frame, {})[0].reason == "not run"
 
 
+def test_reference_makes_the_same_table7_as_the_results(arrays):
+    results, ids = arrays
+    made = taken(results)
+    table = white2001.table7(made.frame, {})
+    assert table == white2001.table7(load.load_cells(results, ids), {})
+    assert all(entry.reproduced is not None for entry in table)
+    arrays_of = dict(zip(made.frame.id, made.frame.array, strict=True))
+    assert {arrays_of[name] for entry in table for name in entry.cells} == reference.TABLE7_ARRAYS
+    raw = {name for name, line in made.cells.items() if line["file_system"] == "raw"}
+    assert raw == {name for entry in table for name in entry.cells if ".rawio-write-" in name}
+    assert made.frame[made.frame.id.isin(raw)].rate_mb_s.gt(0).all()
+
+
+def test_reference_with_arrays_round_trip_and_check(arrays, tmp_path):
+    results, _ = arrays
+    made = taken(results)
+    reference.write(made, tmp_path / "made")
+    again = reference.read(tmp_path / "made")
+    assert again == made
+    found = reference.compare(again, reference.finished_results(results))
+    assert (found.same, found.unknown, found.differ, found.moved) == (len(made.cells), 0, [], [])
+    row = next(line for line in reference.table7(made).splitlines() if line.startswith("| write.random |"))
+    assert re.fullmatch(r"\| write.random \| MB/s( \| -?[0-9.]+ / -?[0-9.]+){6} \|", row)
+
+
+def test_reference_small_cells_are_in_no_readable_table(results):
+    made = reference.Reference()
+    system = white2001.table7_system("software", "scsi")
+    made.put(*reference.lines_of(synthetic.macro_of(system, "ffs", "postmark", {}, 50, 1, 0.1)))
+    assert white2001.table7(made.frame, {}) != white2001.table7(reference.Reference().frame, {})
+    assert reference.table7(made) == reference.table7(reference.Reference())
+
+
+def test_reference_of_two_states_says_so(results):
+    made = taken(results)
+    assert "states of the lab" not in reference.table6(made)
+    older = dict(made.cells[put(results, FFS, 400)], input_model="0" * 12, identity="1" * 16)
+    made.cells[older["cell"]] = older
+    text = reference.table6(made)
+    assert "The cells are of 2 states of the lab: 1 of qemu" in text
+    assert len(made.describe()["inputs"]["model"]) == 2
+    assert "states of the lab" not in reference.mixture(made.describe({older["cell"]}))
+
+
+def test_reference_leaves_what_was_taken_from_another_state(results, monkeypatch):
+    made = taken(results)
+    monkeypatch.setattr(identity, "other_inputs", lambda run, cell, result: ["model"])
+    assert reference.take(made, "full", results, {}) == (0, [])
+
+
+def test_reference_from_before_arrays_is_read(results, tmp_path):
+    made = taken(results)
+    reference.write(made, tmp_path / "old")
+    lines = reference.read_lines(tmp_path / "old" / "cells.csv", reference.CELLS)
+    columns = tuple(name for name in reference.CELLS if name not in reference.LATER)
+    io_summary.write([{name: line[name] for name in columns} for line in lines], columns, tmp_path / "old/cells.csv")
+    assert reference.read(tmp_path / "old") == made
+
+
 def test_reference_readable_table(results):
-    text = reference.markdown(taken(results))
+    text = reference.table6(taken(results))
     row = next(line for line in text.splitlines() if line.startswith("| t32-64.both |"))
     assert len(row.split("|")) == 1 + 1 + 8 + 1
     assert "376.1 / -" in text
     assert re.search(r"387 / \d+ \|$", row)
-    assert "387 / -" in reference.markdown(reference.Reference())
+    assert "387 / -" in reference.table6(reference.Reference())
 
 
 def test_reference_keeps_what_has_no_result_here(results):
@@ -82,10 +150,11 @@ def test_reference_refuses_failed_and_stale_cells(results, monkeypatch):
     before = dict(made.cells)
     failed = put(results, FFS, 1, status="failed", reason="guest panicked", metrics=None)
     monkeypatch.setattr(identity, "other_inputs", lambda run, cell, result: ["guest", "model"])
+    stale = put(results, SOFT, 1)
     count, refused = reference.take(made, "full", results, {})
     assert (count, made.cells) == (0, before)
-    stale = f"{put(results, SOFT, 1)}: stale: it was made from another version of guest, model"
-    assert sorted(refused) == sorted([f"{failed}: failed: guest panicked", stale])
+    about = "stale: it was made from another version of guest, model"
+    assert sorted(refused) == sorted([f"{failed}: failed: guest panicked", f"{stale}: {about}"])
 
 
 def test_reference_takes_measures_that_evidence_wants(results):
@@ -146,4 +215,5 @@ def test_reference_committed_is_readable():
     made = reference.read(reference.folder("white2001"))
     assert made.phases.keys() <= made.cells.keys()
     assert made.measures.keys() <= made.cells.keys()
-    assert (reference.folder("white2001") / reference.READABLE).read_text() == reference.markdown(made)
+    for name, text in reference.READABLE.items():
+        assert (reference.folder("white2001") / name).read_text() == text(made)

@@ -249,6 +249,23 @@ def test_tables_filesystems_phases_add_up(frame):
         assert create.cells[0] == f"scsi-virtio.ultrastar-36zx.t32.both.{file_system}.postmark.s01"
 
 
+def test_tables_postmark_has_both_readings_of_the_papers_seconds(frame):
+    found = entries("postmark", frame)
+    sixth = entries("table6", frame)
+    assert len(found) == 4 * 40 + 4 * 2
+    for row in ("t32-64.both", "t8.none"):
+        parts = {name: found[row, f"ffs.scsi.{name}"] for name in ("create", "run", "delete", "total")}
+        total = parts.pop("total")
+        assert total.reproduced == sixth[row, "ffs.scsi.postmark"].reproduced
+        assert sum(part.reproduced for part in parts.values()) == pytest.approx(total.reproduced)
+        assert parts["run"].published.value == total.published.value
+        assert parts["run"].ratio == pytest.approx(parts["run"].reproduced / float(total.published.value))
+        assert parts["create"].ratio is None
+    own = found["default", "softupdates.scsi.total"]
+    assert own.cells[0] == "scsi-virtio.ultrastar-36zx.t64.both.softupdates.postmark-default.s01"
+    assert not set(own.cells) & set(sixth["t32-64.both", "softupdates.scsi.postmark"].cells)
+
+
 def test_tables_phase_that_is_not_there(frame):
     without = frame.copy()
     without["phases"] = [None] * len(without)

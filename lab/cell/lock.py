@@ -42,7 +42,7 @@ def acquire(results: Path = ROOT / "results") -> int:
         os.close(number)
         raise AlreadyRunning(
             "results: runs of an earlier report that was killed are still at work; "
-            "wait a minute, or end them (ps -ef | grep lab.cell.run), and give the same command again"
+            "wait a minute, or end them (ps -ef | grep lab.cell.progress), and give the same command again"
         )
     os.close(jobs)
     os.ftruncate(number, 0)

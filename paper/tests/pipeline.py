@@ -45,8 +45,9 @@ def make(root: Path, profile: str, **wanted) -> Path:
             assert tables.main([*name, "--reference", "--out", str(committed)]) == 0
         drawn = ["table", *name, "--profile", profile]
         beside = []
-        if table in reference_page.SHOWN:
+        if table in (*reference_page.SHOWN, "postmark"):
             beside = ["--reference", str(committed)]
+        if table in reference_page.SHOWN:
             there = ["--csv", str(committed), "--as-reference", "--out", str(committed.with_suffix(".tex"))]
             assert render.main([*drawn, *there]) == 0
         assert render.main([*drawn, *beside, "--csv", str(csv), "--out", str(tex)]) == 0

@@ -19,6 +19,8 @@ from analysis.white2001 import (
     FILE_SYSTEMS,
     OPS,
     POSTMARK_PHASES,
+    POSTMARK_SIZES,
+    POSTMARK_SIZES_AT,
     QUEUED_CONTROLLERS,
     SCSI_CONTROLLER,
     SIDES,
@@ -117,7 +119,12 @@ def macro_result(key: tuple[str, ...], seconds: float, seed: int, scale: float =
     controller = SCSI_CONTROLLER if side == "scsi" else "ide-piix" if tags == "none" else "ide-ahci"
     system = System(controller, tags, scheduler, DRIVES[side])
     factor = 2 ** (1.2 * (unit(f"{scheduler} {side} {file_system} {workload}") - 0.5))
-    return macro_of(system, file_system, workload, scripts, seconds * factor, seed, scale)
+    return macro_of(system, file_system, workload, words(scripts), seconds * factor, seed, scale)
+
+
+def words(scripts: str) -> dict[str, str]:
+    """A macro benchmark's parameters in Tables 6 and 7."""
+    return {"scripts": scripts} if scripts else {}
 
 
 def base(system: System) -> str:
@@ -127,12 +134,12 @@ def base(system: System) -> str:
 
 
 def macro_of(
-    system: System, file_system: str, workload: str, scripts: str, seconds: float, seed: int, scale: float = 1
+    system: System, file_system: str, workload: str, parameters: dict, seconds: float, seed: int, scale: float = 1
 ) -> dict:
     """The result.json of a macro benchmark that takes about so long on this system."""
     tags = system.tags
     row = system._asdict() | {"file_system": file_system, "workload": workload,
-                              "parameters": {"scripts": scripts} if scripts else {}}  # fmt: skip
+                              "parameters": parameters}  # fmt: skip
     parts = "-".join([workload, *row["parameters"].values(), *([] if scale == 1 else [f"x{scale:g}"])])
     cell_id = f"{base(system)}.{file_system}.{parts}.s{seed:02d}"
     elapsed_ns = int(seconds * 1e9 * scale * (1 + 0.02 * (unit(cell_id) - 0.5)))
@@ -145,6 +152,15 @@ def macro_of(
                "queue_depth_max": 1 if tags == "none" else int(tags), "drain_ns": 0, "read_hits": 0,
                "flushes": 0}  # fmt: skip
     return record(cell_id, cell_id, row, scale, seed, metrics)
+
+
+def default_sizes(seed: int) -> Iterator[dict]:
+    """PostMark with its own file sizes: half the time that the paper prints."""
+    system = System(SCSI_CONTROLLER, ARRAY_TAGS["scsi"], "both", DRIVES["scsi"])
+    for p in printed("table6"):
+        file_system, _, what = p.column.partition(".")
+        if (p.row, what) == (POSTMARK_SIZES_AT, "scsi.postmark"):
+            yield macro_of(system, file_system, "postmark", {"sizes": POSTMARK_SIZES}, float(p.value) / 2, seed)
 
 
 def result(row: dict, seed: int, rates: dict) -> dict:
@@ -185,7 +201,7 @@ def array_results(seeds: int) -> Iterator[dict]:
                 made.add((system, first, second))
                 yield raw_of(system, first, second, value, seed)
             else:
-                yield macro_of(system, first, second, scripts_of(second), value, seed)
+                yield macro_of(system, first, second, words(scripts_of(second)), value, seed)
     for side in SIDES:
         for disks in DISKS:
             system = System(QUEUED_CONTROLLERS[side], ARRAY_TAGS[side], "both", DRIVES[side], f"md-raid0-{disks}")
@@ -222,6 +238,8 @@ def every(seeds: int, scales: dict[str, float]) -> Iterator[dict]:
     for key, seconds in macro_times().items():
         for seed in range(1, min(seeds, MACRO_SEEDS) + 1):
             yield macro_result(key, seconds, seed, scales.get(f"{key[3]}.{key[4]}", 1))
+    for seed in range(1, min(seeds, MACRO_SEEDS) + 1):
+        yield from default_sizes(seed)
     yield from array_results(seeds)
 
 

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from analysis import deviations, reference
+from analysis import deviations, reference, white2001
 from paper import comparison_page
 from paper.tests import pipeline, synthetic
 
@@ -25,13 +25,15 @@ def written(root, listed, committed, **wanted):
 
 @pytest.fixture(scope="module")
 def without(tmp_path_factory, listed):
-    """Nothing run, and the reference has three of Table 6's numbers."""
+    """Nothing run, and the reference has three of Table 6's numbers, and one row of Table 7."""
     committed = reference.Reference()
     for key, seconds in ((("scsi", "64", "both", "ffs", "postmark", ""), 800),
                          (("scsi", "64", "both", "softupdates", "postmark", ""), 170),
                          (("scsi", "64", "both", "ffs", "ssh", ""), 50)):  # fmt: skip
-        line, phases = reference.lines_of(synthetic.macro_result(key, seconds, 1))
-        committed.cells[line["cell"]], committed.phases[line["cell"]] = line, phases
+        committed.put(*reference.lines_of(synthetic.macro_result(key, seconds, 1)))
+    for side, rate in (("ide", 20), ("scsi", 25)):
+        system = white2001.table7_system("hardware", side)
+        committed.put(*reference.lines_of(synthetic.raw_of(system, "write", "sequential", rate, 1)))
     root = tmp_path_factory.mktemp("without")
     return written(root, listed, committed, missing=("ide-", "scsi-"))
 
@@ -48,6 +50,41 @@ def test_comparison_without_results_shows_the_reference_as_such(without):
     assert r"\input{tables/white2001/reference.table6.tex}" in page
     assert r"\input{tables/white2001/reference.filesystems.tex}" not in page
     assert "This profile has measured none of them." in page
+
+
+def test_comparison_phases_come_from_the_reference_where_nothing_ran(without):
+    table = (without / "tables/white2001/postmark.tex").read_text()
+    line = next(line for line in table.splitlines() if line.startswith(" & SCSI & 64"))
+    assert line.count(r"\tnote{R}") == 2
+    assert line.count("{--}") == 0
+    assert "Over the 2 numbers here" in table
+    assert r"\textsuperscript{R}" in table
+    with_default = next(line for line in table.splitlines() if r"10\,000 bytes" in line)
+    assert with_default.count("{--}") == 2 * 5
+    assert "stand among the reference numbers" not in table
+
+
+def test_comparison_with_small_cells_has_the_phases_of_the_reference(tmp_path, listed):
+    committed = reference.Reference()
+    key = ("scsi", "64", "both", "ffs", "postmark", "")
+    committed.put(*reference.lines_of(synthetic.macro_result(key, 800, 1)))
+    made = written(tmp_path, listed, committed, scales={"softupdates.postmark": 0.5, "ffs.postmark": 0.5})
+    table = (made / "tables/white2001/postmark.tex").read_text()
+    assert table.count(r"{\tnote{R}}") == 2
+    assert "at scale 0.5 of the paper's size" in table
+
+
+def test_comparison_without_results_shows_the_arrays_of_the_reference(without):
+    table = (without / "tables/white2001/reference.table7.tex").read_text()
+    assert "Table 7, reference numbers:" in table
+    assert r"\label{tab:table7}" not in table and "Odd cells" not in table
+    line = next(line for line in table.splitlines() if " & Sequential & 15.1 & 20.0" in line)
+    assert line.endswith(r"& -133 & -25 \\")
+    assert "{Ref.}" in table
+    own = (without / "tables/white2001/table7.tex").read_text()
+    assert "3 of the numbers that are missing here stand among the reference numbers" in own
+    assert "{Ref.}" not in own and "Odd cells" in own
+    assert r"\input{tables/white2001/reference.table7.tex}" in (without / "comparison.tex").read_text()
 
 
 def test_comparison_explains_from_the_reference(without):

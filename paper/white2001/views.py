@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
 """The context of each table's template."""
 
+import statistics
+
 import yaml
 
 from analysis import chung2000, numbers
-from analysis.tables import ROOT
+from analysis.tables import FULL_SCALE, ROOT, scaled
 from analysis.white2001 import (
     ARRAYS,
     COMPARED,
@@ -14,12 +16,15 @@ from analysis.white2001 import (
     OPS,
     PATTERNS,
     POSTMARK_PHASES,
+    POSTMARK_READINGS,
+    POSTMARK_SIZES,
+    POSTMARK_SIZES_AT,
     SATURATES,
     SIDES,
     TABLE6_TAGS,
 )
 from paper.tex import escape
-from paper.view import MISSING, RATIO_DIGITS, Cell, Table, shaded, words
+from paper.view import MISSING, NEAR, RATIO_DIGITS, Cell, Table, shaded, words
 
 PAPER = "white2001"
 SCHEDULERS = {"both": "Both", "disk": "Disk only", "host": "Host only", "none": "None"}
@@ -29,6 +34,10 @@ FORMATS6 = {"sdet": ("3.1", "4.1", "3.2"), "ssh": ("2.1", "3.1", "2.2"), "netnew
             "postmark": ("3.0", "4.0", "3.1")}  # fmt: skip
 """Digits of the paper's number, of ours, and of its standard deviation."""
 HALVES = {"ffs": "FFS", "softupdates": "Soft Updates"}
+PAPER_SIZES, OWN_SIZES = r"500--31\,500 bytes (400\,MB)", r"500--10\,000 bytes (131\,MB)"
+"""PostMark's file sizes as assumed for the paper's data, and its own (workloads/postmark/README.md)."""
+REFERENCE_MARK = r"\tnote{R}"
+"""Behind a number that is not this profile's but the reference's."""
 FILE_SYSTEM_NAMES = {
     "ffs": "FFS", "softupdates": "Soft Updates", "ext2": "ext2", "ext3-ordered": "ext3, ordered",
     "ext3-writeback": "ext3, writeback", "ext3-journal": "ext3, journal", "reiserfs": "ReiserFS", "xfs": "XFS",
@@ -312,6 +321,72 @@ def limits(points: dict) -> list[dict]:
     return found
 
 
+def postmark(table: Table) -> dict:
+    """PostMark's phases at Table 6's settings: this profile's, or else those of the reference."""
+    lines, ratios = [], {name: [] for name in POSTMARK_READINGS}
+    for scheduler, label in SCHEDULERS.items():
+        for side in SIDES:
+            for tags in (tags for tags, known in TABLE6_TAGS.items() if side in known):
+                halves = [phases_of(table, f"t{tags}.{scheduler}", f"{half}.{side}") for half in HALVES]
+                for name, found in ratios.items():
+                    found += [half["ratio"][name] for half in halves if half["ratio"][name] is not None]
+                lines.append({"scheduler": label, "tags": TABLE6_TAGS[tags][side], "side": side.upper(),
+                              "halves": halves})  # fmt: skip
+    sizes = []
+    for row, name in ((POSTMARK_SIZES_AT, PAPER_SIZES), (POSTMARK_SIZES, OWN_SIZES)):
+        halves = [phases_of(table, row, f"{half}.scsi") for half in HALVES]
+        sizes.append({"label": name, "halves": halves, "quotients": quotients(halves)})
+    ffs, soft = (table.row(POSTMARK_SIZES_AT, f"{half}.scsi.total")["published"] for half in HALVES)
+    fit = [
+        {
+            "median": numbers.fixed(statistics.median(found), RATIO_DIGITS),
+            "within": sum(numbers.off(ratio) <= NEAR for ratio in found),
+            "of": len(found),
+        }
+        for found in ratios.values()
+        if found
+    ]
+    return {"lines": lines, "sizes": sizes, "halves": list(HALVES.values()), "fit": fit,
+            "paper_quotient": numbers.fixed(ffs / soft, RATIO_DIGITS),
+            "columns": ["Create", "Trans.", "Delete", "Total"],
+            "reference": any(half["reference"] for line in lines + sizes for half in line["halves"])}  # fmt: skip
+
+
+def phases_of(table: Table, row: str, half: str) -> dict:
+    """PostMark's phases at one setting: those of one cell, never mixed of this profile and the reference."""
+    columns = [f"{half}.{name}" for name in (*POSTMARK_PHASES, "total")]
+
+    def found(source: Table | None) -> list[dict]:
+        """The numbers at the paper's size."""
+        entries = [source.row(row, column) for column in columns] if source else []
+        return [entry for entry in entries if entry["reproduced"] is not None and entry["scale"] == FULL_SCALE]
+
+    own, other = found(table), found(table.beside)
+    entries = own or other
+    reference = bool(entries) and not own
+    shown = [numbers.fixed(entry["reproduced"], 1) for entry in entries]
+    if not entries:
+        *rest, last = [table.row(row, column) for column in columns]
+        reason = last if last["reproduced"] is None else last | {"reason": scaled(last["scale"])}
+        shown = [MISSING for _ in rest] + [table.missing(reason)]
+    elif reference:
+        shown[-1] += f" {{{REFERENCE_MARK}}}"
+    by_name = dict(zip((*POSTMARK_PHASES, "total"), entries, strict=True)) if entries else {}
+    ratio = {name: by_name[name]["ratio"] if entries else None for name in POSTMARK_READINGS}
+    return {"cells": shown, "published": table.row(row, columns[-1])["printed"], "ratio": ratio,
+            "shaded": [shaded(ratio[name]) for name in POSTMARK_READINGS], "reference": reference,
+            "seconds": {name: by_name[name]["reproduced"] if entries else None
+                        for name in POSTMARK_READINGS}}  # fmt: skip
+
+
+def quotients(halves: list[dict]) -> list[str]:
+    """FFS over Soft Updates, transactions and total; none where one is missing or they are of different runs."""
+    if halves[0]["reference"] != halves[1]["reference"]:
+        return []
+    values = [numbers.ratio(*(half["seconds"][name] for half in halves)) for name in POSTMARK_READINGS]
+    return [] if None in values else [numbers.fixed(value, RATIO_DIGITS) for value in values]
+
+
 def filesystems(table: Table) -> dict:
     """PostMark on every file system, and SCSI's time over IDE's."""
     columns = (*POSTMARK_PHASES, "total")
@@ -344,8 +419,8 @@ def controllers(table: Table) -> dict:
 
 
 VIEWS = {"table1": table1, "table2": table2, "table3": table3, "table4": table4, "table5": table5,
-         "table6": table6, "table7": table7, "controllers": controllers, "filesystems": filesystems,
-         "scaling": scaling}  # fmt: skip
+         "table6": table6, "table7": table7, "controllers": controllers, "postmark": postmark,
+         "filesystems": filesystems, "scaling": scaling}  # fmt: skip
 
 
 def setting(table: str, row: str) -> str:

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: MIT
+"""What is left of what was asked for."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from lab.cell import cells, paths, progress
+
+SNAKEFILE = """
+from pathlib import Path
+from lab.cell import paths, progress
+
+paths.ROOT = Path.cwd()
+
+onstart:
+    progress.begin("smoke")
+
+rule some:
+    input:
+        "one.txt",
+
+for name in ("one", "two"):
+
+    rule:
+        name:
+            f"run_{name}"
+        input:
+            progress.asked_for(name),
+        output:
+            f"{name}.txt",
+        shell:
+            "touch {output}"
+"""
+
+
+def put(root, run, total_s):
+    """A finished run's results and time."""
+    for cell in run.cells:
+        path = root / paths.result_path("smoke", cell.id)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("{}")
+    path = root / paths.timing_path("smoke", run.id)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({"total_s": total_s}))
+
+
+def test_progress_counts_what_was_asked_for(tmp_path, monkeypatch):
+    monkeypatch.setattr(paths, "ROOT", tmp_path)
+    monkeypatch.setattr(progress.os, "cpu_count", lambda: 2)
+    runs = list(cells.runs("smoke").values())
+    assert progress.time_left("smoke") == f"0 of {len(runs)} runs of profile smoke are there"
+    put(tmp_path, runs[0], 6000)
+    put(tmp_path, runs[1], 600)
+    assert progress.time_left("smoke").startswith(f"2 of {len(runs)} runs of profile smoke are there, about ")
+    monkeypatch.setattr(progress, "ASKED", {run.id for run in runs[1:5]})
+    progress.begin("smoke")
+    assert progress.time_left("smoke") == "1 of 4 runs asked for are there, about 15 min left"
+    for run in runs[2:5]:
+        put(tmp_path, run, 60)
+    assert progress.time_left("smoke") == "4 of 4 runs asked for are there"
+
+
+def test_progress_snakemake_plans_before_it_starts(tmp_path):
+    """Only the runs of the target are noted, in the process that writes the list."""
+    (tmp_path / "Snakefile").write_text(SNAKEFILE)
+    root = Path(__file__).resolve().parents[3]
+    for target, listed in (("some", "one\n"), ("two.txt", "two\n"), ("some two.txt", "one\ntwo\n")):
+        command = [Path(sys.executable).with_name("snakemake"), "--cores", "1", "--forceall", *target.split()]
+        done = subprocess.run(command, cwd=tmp_path, env={"PYTHONPATH": str(root), "PATH": "/usr/bin:/bin",
+                              "HOME": str(tmp_path)}, capture_output=True, text=True, check=False)  # fmt: skip
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert (tmp_path / "results/smoke/asked.txt").read_text() == listed
