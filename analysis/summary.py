@@ -18,7 +18,7 @@ from lab.cell.errors import SpindleError
 
 SCHEMA = "spindle-summary/1"
 PRINTED = ("table1", "table2", "table3", "table4", "table5", "table6", "table7")
-EXTRA = ("controllers", "filesystems", "scaling")
+EXTRA = ("controllers", "filesystems", "scaling", "volumes")
 TRACED = ("figure1", "figure2")
 """Made by analysis.figures; in the summary they stand under `extra`."""
 WITHIN = (1.10, 1.25, 2.0)

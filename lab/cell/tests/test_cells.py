@@ -55,7 +55,7 @@ def test_cells_a_short_profile_begins_a_long_one(lab):
 
 
 def test_cells_profiles_are_valid(lab):
-    assert sum(run.cells[0].raw for run in cells.runs("smoke").values()) == 4
+    assert sum(run.cells[0].raw for run in cells.runs("smoke").values()) == 5
     assert {run.controller for run in cells.runs("smoke").values()} == {
         "ide-piix",
         "ide-ahci",
