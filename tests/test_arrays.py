@@ -115,16 +115,24 @@ def rawio(build, work, array, faults, monkeypatch):
     return result
 
 
-def test_array_with_a_failed_disk_is_found_at_the_end(built, tmp_path, monkeypatch):
+@pytest.mark.parametrize("array", ["md-raid5-3", "ldm-raid5-3", "ldm-mirrored-2"])
+def test_array_with_a_failed_disk_is_found_at_the_end(built, tmp_path, monkeypatch, array):
     """All reads are served, but a degraded array is not what was to be measured."""
-    result = rawio(built, tmp_path, "md-raid5-3", ["disk1"], monkeypatch)
+    result = rawio(built, tmp_path, array, ["disk1"], monkeypatch)
     assert result["status"] == "failed"
-    assert "/dev/md0 lacks disks" in result["reason"]
+    assert f"{volumes.software(array).volume.device} lacks disks" in result["reason"]
 
 
 @pytest.mark.parametrize(
     ("array", "faults"),
-    [("md-raid0-2", ["disk1"]), ("md-raid1-2", ["disk0", "disk1"]), ("md-raid5-3", ["disk0", "disk2"])],
+    [
+        ("md-raid0-2", ["disk1"]),
+        ("md-raid1-2", ["disk0", "disk1"]),
+        ("md-raid5-3", ["disk0", "disk2"]),
+        ("ldm-striped-2", ["disk1"]),
+        ("ldm-mirrored-2", ["disk0", "disk1"]),
+        ("ldm-raid5-3", ["disk0", "disk2"]),
+    ],
 )
 def test_array_that_lost_data_is_no_result(built, tmp_path, monkeypatch, array, faults):
     result = rawio(built, tmp_path, array, faults, monkeypatch)
