@@ -158,6 +158,7 @@ rule deviations:
 rule summary:
     input:
         expand(f"{TABLE_DIR}/{{table}}.csv", table=TABLES + EXTRA_TABLES + ["figure1", "figure2"]),
+        expand(f"{TABLE_DIR}/reference.{{table}}.csv", table=COMMITTED_TABLES),
         f"paper/{PAPER}/claims.yaml",
         ANALYSIS_CODE,
     output:

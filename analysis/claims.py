@@ -12,7 +12,8 @@ the names of quantities, arithmetic, comparison, and/or/not, and these functions
 
 Every expression is evaluated twice, on the published and on the reproduced numbers. A number of a workload smaller than
 the paper's may stand in `ratio` only, against a number of the same scale; a claim that uses it otherwise is not run. A
-claim on a table that the paper does not print has no verdict on published numbers.
+claim on a table that the paper does not print has no verdict on published numbers. A claim that a profile has not
+measured is tried a third time, with the committed reference numbers (analysis.reference) in the place of what lacks.
 """
 
 import ast
@@ -30,6 +31,8 @@ from analysis.errors import ClaimError
 
 FIELDS = {"id", "statement", "where", "quantities", "holds"}
 OPTIONAL = {"questioned", "note"}
+NOT_RUN = "not run"
+"""The verdict on a claim whose numbers were not measured."""
 Value = float | bool | list[float]
 Lookup = Callable[[str, str, str], float]
 
@@ -190,13 +193,25 @@ def show(value: Value) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def judge(claim: Claim, rows: list[dict]) -> dict:
+def completed(rows: list[dict], reference: list[dict]) -> list[dict]:
+    """The rows; a reference number stands for one that is missing or of a workload smaller than the paper's."""
+    there = {(row["table"], row["row"], row["column"]): row for row in reference if row["reproduced"] is not None}
+
+    def full_scale(row: dict) -> bool:
+        return row["reproduced"] is not None and (row.get("scale") or tables.FULL_SCALE) == tables.FULL_SCALE
+
+    return [row if full_scale(row) else there.get((row["table"], row["row"], row["column"]), row) for row in rows]
+
+
+def judge(claim: Claim, rows: list[dict], reference: Iterable[dict] = ()) -> dict:
     """The claim with its verdict on the reproduced numbers and, as `published_verdict`, on the printed ones.
 
     `published_verdict` is None where the paper does not print the numbers; `published` has those it prints.
+    `reference_verdict`, with `reference_because`, is that with the reference's numbers in the place of missing ones:
+    None where the claim was tested without, or could not be tested with them either.
     """
 
-    def values(field: str) -> tuple[dict[str, Value], bool]:
+    def values(field: str, rows: list[dict] = rows) -> tuple[dict[str, Value], bool]:
         lookup = lookup_in(rows, field)
         named: dict[str, Value] = {}
         for name, expression in claim.quantities.items():
@@ -209,16 +224,27 @@ def judge(claim: Claim, rows: list[dict]) -> dict:
         except Missing:
             paper, paper_holds = {}, None
         printed = {name: f" (paper {show(value)})" for name, value in paper.items()}
+
+        def shown(ours: dict[str, Value]) -> str:
+            return "; ".join(f"{spaced(name)} {show(ours[name])}{printed.get(name, '')}" for name in ours)
+
+        verdict: bool | str
+        elsewhere, elsewhere_because = None, ""
         try:
-            ours, holds = values("reproduced")
-            verdict: bool | str = holds
-            because = "; ".join(f"{spaced(name)} {show(ours[name])}{printed.get(name, '')}" for name in ours)
+            ours, verdict = values("reproduced")
+            because = shown(ours)
         except Missing as missing:
-            verdict, because = "not run", str(missing)
+            verdict, because = NOT_RUN, str(missing)
+            try:
+                ours, elsewhere = values("reproduced", completed(rows, list(reference)))
+                elsewhere_because = shown(ours)
+            except Missing:
+                pass
     except ClaimError as error:
         raise ClaimError(f"claim {claim.id!r}: {error}") from None
     return {
         "id": claim.id, "statement": claim.statement, "where": claim.where, "verdict": verdict, "because": because,
         "test": claim.holds, "questioned": claim.questioned, "note": claim.note, "published_verdict": paper_holds,
         "published": "; ".join(f"{spaced(name)} {show(value)}" for name, value in paper.items()),
+        "reference_verdict": elsewhere, "reference_because": elsewhere_because,
     }  # fmt: skip

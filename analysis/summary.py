@@ -11,9 +11,10 @@ import argparse
 import json
 import statistics
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
-from analysis import claims, numbers, tables
+from analysis import claims, numbers, reference, tables
 from lab.cell.errors import SpindleError
 
 SCHEMA = "spindle-summary/1"
@@ -21,15 +22,19 @@ PRINTED = ("table1", "table2", "table3", "table4", "table5", "table6", "table7")
 EXTRA = ("controllers", "filesystems", "scaling", "volumes")
 TRACED = ("figure1", "figure2")
 """Made by analysis.figures; in the summary they stand under `extra`."""
+COMMITTED = ("table4", "table6", "table7", "filesystems")
+"""Of these there are tables made from the reference numbers."""
 WITHIN = (1.10, 1.25, 2.0)
 """Factors whose share of the ratios the report states; a ratio of 0.8 is off by 1.25."""
 
 
-def rows_of(paper: str, folder: Path, names: tuple[str, ...]) -> list[dict]:
+def rows_of(
+    paper: str, folder: Path, names: tuple[str, ...], file: Callable[[str], str] = "{}.csv".format
+) -> list[dict]:
     """The union of these tables' data. `reason` is null where there is nothing to explain."""
     rows = []
     for table in names:
-        for row in tables.read(folder / f"{table}.csv"):
+        for row in tables.read(folder / file(table)):
             entry = {"paper": paper, "table": table} | {name: row[name] for name in tables.COLUMNS}
             rows.append(entry | {"reason": row["reason"] or None})
     return rows
@@ -38,12 +43,13 @@ def rows_of(paper: str, folder: Path, names: tuple[str, ...]) -> list[dict]:
 def summarise(paper: str, folder: Path) -> dict:
     """The whole summary of one paper's tables."""
     rows, extra = (rows_of(paper, folder, names) for names in (PRINTED, EXTRA + TRACED))
+    committed = rows_of(paper, folder, COMMITTED, reference.table_file)
     listed = claims.read(tables.ROOT / "paper" / paper / "claims.yaml")
     return {
         "schema": SCHEMA,
         "numbers": rows,
         "extra": extra,
-        "claims": [{"paper": paper} | claims.judge(claim, rows + extra) for claim in listed],
+        "claims": [{"paper": paper} | claims.judge(claim, rows + extra, committed) for claim in listed],
     }
 
 

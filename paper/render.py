@@ -102,6 +102,8 @@ def report_context(paper: str, profile: str, found: dict, lab: dict, config: dic
         "claims": claims, "verdicts": verdicts, "failures": lab["failures"],
         "paper_verdicts": {name: sum(c["published_verdict"] is value for c in claims)
                            for name, value in (("true", True), ("false", False), ("unprinted", None))},
+        "reference_verdicts": {name: sum(c["reference_verdict"] is value for c in claims)
+                               for name, value in (("true", True), ("false", False))},
         "lab": lab | {"depth": depth}, "assumptions": assumptions, "stand_ins": config["stand_ins"],
         "measured": validation.measured(), "published": validation.published(),
     }  # fmt: skip

@@ -20,7 +20,7 @@ from lab.cell import cells, identity, images, paths, run, step
 from lab.cell.errors import SpindleError
 
 PROFILE = "smoke"
-"""Its runs are one per controller and macro benchmark, small by definition."""
+"""Its runs are one per controller, kind of array and macro benchmark, small by definition."""
 
 
 def first_difference(one: str, other: str) -> str | None:

@@ -40,7 +40,7 @@ def make(root: Path, profile: str, **wanted) -> Path:
         name = ["--paper", PAPER, "--table", table]
         csv, tex = folder / f"{table}.csv", folder / f"{table}.tex"
         assert tables.main([*name, *given, "--out", str(csv)]) == 0
-        if table in (*deviations.TABLES, *reference_page.SHOWN):
+        if table in summary.COMMITTED:
             committed = folder / reference.table_file(table)
             assert tables.main([*name, "--reference", "--out", str(committed)]) == 0
         drawn = ["table", *name, "--profile", profile]

@@ -53,8 +53,8 @@ def lab(tmp_path, monkeypatch):
     for kind in ("drives", "buses", "controllers"):
         (shelves / kind).mkdir(parents=True)
     shutil.copytree(catalogue.CATALOGUE / "arrays", shelves / "arrays")
-    for name, kind in (("deskstar-75gxp", "ata"), ("ultrastar-36zx", "scsi")):
-        (shelves / "drives" / f"{name}.toml").write_text(f'[bus_kind]\nvalue = "{kind}"\n')
+    for name, kind, tags in (("deskstar-75gxp", "ata", 31), ("ultrastar-36zx", "scsi", 256)):
+        (shelves / "drives" / f"{name}.toml").write_text(f'[bus_kind]\nvalue = "{kind}"\n[max_tags]\nvalue = {tags}\n')
     for name in ("ata-100", "ultra2-scsi"):
         (shelves / "buses" / f"{name}.toml").write_text(f'name = "{name}"\n')
     for name, (bus, tags, device, disk, module) in CONTROLLERS.items():

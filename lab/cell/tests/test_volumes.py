@@ -126,8 +126,6 @@ def test_volumes_real_controllers_attach_several():
 def test_volumes_hardware_array_is_one_disk(lab):
     path = catalogue.entry_path("arrays", "raid5-ide-4")
     path.write_text(HARDWARE)
-    drive = catalogue.entry_path("drives", "deskstar-75gxp")
-    drive.write_text(drive.read_text() + "[max_tags]\nvalue = 31\n")
     one = run_of(replace(postmark("md-raid0-4"), controller="scsi-virtio", array="raid5-ide-4", tags="64"))
     assert one.id == "scsi-virtio.deskstar-75gxp.raid5-ide-4.t64.both.ffs.postmark.s01"
     topology = tomllib.loads(job.topology_text(one, "/c"))
@@ -259,8 +257,12 @@ def test_volumes_host_command_that_fails(lab, monkeypatch, tmp_path):
 
 def test_run_that_hung_after_a_disk_failed_says_so():
     """Device-mapper's mirrors and RAID 5 without notes of their own hang then (lab/volumes/README.md)."""
-    console = "[    3.98] I/O error, dev sdb, sector 63\n[    3.99] md/raid1:mdX: Disk failure on dm-1, disabling device.\n"
+    console = (
+        "[    3.98] I/O error, dev sdb, sector 63\n[    3.99] md/raid1:mdX: Disk failure on dm-1, disabling device.\n"
+    )
     report = agent.parse("")
     found = [run.run_problem(run.TIME_LIMIT_STATUS, None, text, "", report) for text in (console, "[    1.00] idle\n")]
-    assert found[0].startswith("the guest hung after 'md/raid1:mdX: Disk failure on dm-1, disabling device.': the limit")
+    assert found[0].startswith(
+        "the guest hung after 'md/raid1:mdX: Disk failure on dm-1, disabling device.': the limit"
+    )
     assert found[1].startswith("the guest hung: the limit of virtual time was reached")
