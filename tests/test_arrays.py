@@ -115,7 +115,7 @@ def rawio(build, work, array, faults, monkeypatch):
     return result
 
 
-@pytest.mark.parametrize("array", ["md-raid5-3", "ldm-raid5-3", "ldm-mirrored-2"])
+@pytest.mark.parametrize("array", ["md-raid5-3", "ldm-mirrored-2"])
 def test_array_with_a_failed_disk_is_found_at_the_end(built, tmp_path, monkeypatch, array):
     """All reads are served, but a degraded array is not what was to be measured."""
     result = rawio(built, tmp_path, array, ["disk1"], monkeypatch)
@@ -131,7 +131,6 @@ def test_array_with_a_failed_disk_is_found_at_the_end(built, tmp_path, monkeypat
         ("md-raid5-3", ["disk0", "disk2"]),
         ("ldm-striped-2", ["disk1"]),
         ("ldm-mirrored-2", ["disk0", "disk1"]),
-        ("ldm-raid5-3", ["disk0", "disk2"]),
     ],
 )
 def test_array_that_lost_data_is_no_result(built, tmp_path, monkeypatch, array, faults):
@@ -139,6 +138,14 @@ def test_array_that_lost_data_is_no_result(built, tmp_path, monkeypatch, array, 
     assert result["status"] == "failed"
     assert "exec rawio: exit status 1: rawio: child" in result["reason"]
     assert "Input/output error" in result["reason"]
+
+
+@pytest.mark.parametrize("faults", [["disk1"], ["disk0", "disk2"]])
+def test_dynamic_raid5_hangs_and_says_why(built, tmp_path, monkeypatch, faults):
+    """Device-mapper has no place to note what failed (lab/volumes/README.md)."""
+    result = rawio(built, tmp_path, "ldm-raid5-3", faults, monkeypatch)
+    assert result["status"] == "failed"
+    assert result["reason"].startswith("the guest hung after 'md/raid:mdX: Disk failure on dm-")
 
 
 def test_array_is_the_same_when_made_again(built, tmp_path):
