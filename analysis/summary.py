@@ -19,7 +19,7 @@ from lab.cell.errors import SpindleError
 
 SCHEMA = "spindle-summary/1"
 PRINTED = ("table1", "table2", "table3", "table4", "table5", "table6", "table7")
-EXTRA = ("controllers", "postmark", "filesystems", "scaling")
+EXTRA = ("controllers", "postmark", "filesystems", "scaling", "volumes")
 TRACED = ("figure1", "figure2")
 """Made by analysis.figures; in the summary they stand under `extra`."""
 COMMITTED = ("table4", "table6", "table7", "postmark", "filesystems")

@@ -2,9 +2,9 @@
 """How cells map to the entries of the tables of White, Ng and Hillyer.
 
 Each builder takes the measured cells (analysis.load) and the drives' descriptions, and returns the entries in the
-paper's order. `controllers`, `postmark`, `filesystems` and `scaling` are tables of our own: the same measurements on
-two controllers each, PostMark's phases at Table 6's settings and on every file system, and striped volumes of one to
-fifteen disks.
+paper's order. `controllers`, `postmark`, `filesystems`, `scaling` and `volumes` are tables of our own: the same
+measurements on two controllers each, PostMark's phases at Table 6's settings and on every file system, striped volumes
+of one to fifteen disks, and the same arrays under two volume managers.
 """
 
 import re
@@ -73,6 +73,15 @@ SATURATED = 0.95
 """With so much of the most that any number of disks reaches, further disks add nothing."""
 SATURATES = "saturates"
 """Row of `scaling`: the least number of disks that reaches it."""
+MANAGERS = ("md", "ldm")
+"""Volume managers of `volumes`."""
+SAME_ARRAYS = {"raid0": {"md": "md-raid0-4", "ldm": "ldm-striped-4"},
+               "raid5": {"md": "md-raid5-4", "ldm": "ldm-raid5-4"},
+               "raid1": {"md": "md-raid1-2", "ldm": "ldm-mirrored-2"}}  # fmt: skip
+"""Arrays of `volumes`, on IDE disks: what each manager calls the same shape."""
+VOLUME_PATTERNS = ("sequential", "random")
+VOLUMES_POSTMARK = ("raid0", "ntfs")
+"""Where `volumes` has PostMark, too: shape and file system, Windows' own."""
 COMPARED = (
     *((c, "none", s) for s in ("both", "disk", "host", "none") for c in ("ide-piix", "ide-ahci")),
     *((c, t, "both") for t in ("none", "32") for c in ("scsi-virtio", "scsi-megasas")),
@@ -413,7 +422,27 @@ def scaling(frame: pd.DataFrame, drives: dict) -> list[Entry]:
     return entries + [Entry(point.number, reason=chung2000.REASON) for point in chung2000.points()]
 
 
+def volumes(frame: pd.DataFrame, drives: dict) -> list[Entry]:
+    """The same array of IDE disks under Linux's md and as a volume of dynamic disks: not in the paper."""
+    known, settings, entries = stand_ins(), Settings(frame), []
+    for shape, names in SAME_ARRAYS.items():
+        systems = {manager: disk(QUEUED_CONTROLLERS["ide"], ARRAY_TAGS["ide"], "both")._replace(array=names[manager])
+                   for manager in MANAGERS}  # fmt: skip
+        for op in OPS:
+            for pattern in VOLUME_PATTERNS:
+                for manager, system in systems.items():
+                    ours = Published(f"{shape}.{op}.{pattern}", manager, "MB/s", "")
+                    entries.append(measured(ours, settings.pick(system, op, pattern), known, RATE))
+        if shape == VOLUMES_POSTMARK[0]:
+            for manager, system in systems.items():
+                ours = Published(f"{shape}.{VOLUMES_POSTMARK[1]}.postmark", manager, "s", "")
+                cells = settings.pick_macro(system, VOLUMES_POSTMARK[1], "postmark")
+                entries.append(elapsed(ours, cells, known, "postmark"))
+    return entries
+
+
 TABLES: dict[str, Callable[..., list[Entry]]] = {
     "table1": table1, "table2": table2, "table3": table3, "table4": table4, "table5": table5, "table6": table6,
     "table7": table7, "controllers": controllers, "postmark": postmark, "filesystems": filesystems, "scaling": scaling,
+    "volumes": volumes,
 }  # fmt: skip

@@ -135,3 +135,33 @@ def judge_members(kind, count, files):
             assert not functools.reduce(operator.xor, numbers), f"parity of row {row}"
     places = [PLACES[kind](unit, count) for unit in range(STRIPES)]
     return b"".join(units[row][disk] for disk, row in places)
+
+
+def test_failed_disk_of_a_mirror_costs_no_data_and_is_told(built, tmp_path, monkeypatch):
+    """A disk fails while the volume is read: what is read stays right, the check says what is gone, and without the
+    disk the volume does not start as if it were whole."""
+    one = attempt.run_of(attempt.parse(["--array", "ldm-mirrored-2", "--drive", DRIVE, "--", "true"]))
+    device = job.device(one)
+    text = job.topology_text
+    fault = '\n[[fault]]\nunit = "disk1"\nmarker = "without"\nafter_marker_ns = 1000000\n'
+    monkeypatch.setattr(job, "topology_text", lambda *given: text(*given) + fault)
+    read = [in_shell("echo 3 >/proc/sys/vm/drop_caches"), in_shell(f"head -c {STRIPES * STRIPE} {device}|sha256sum")]
+    script = (
+        *("cell write 1", f"exec dd bs={STRIPE} count={STRIPES} if=/dev/urandom of={device} conv=fsync"),
+        *(*read, f"exec ldm-check {device}", "end"),
+        *("cell without 1", *read, "exec dmsetup status", "end"),
+        *("cell check 1", f"exec ldm-check {device}", "end"),
+        *("cell start 1", "exec dmsetup remove_all", f"exec ldm-assemble {device} /run/disk/disk0"),
+        *(f"exec ldm-check {device}", "end"),
+    )
+    left = run.boot(dataclasses.replace(one, script=script), built, tmp_path, lambda line: None)
+    assert left.report.done, left.problem
+    said = left.report.cells
+    sums = []
+    for label in ("write", "without"):
+        assert said[label].problem is None, (label, said[label])
+        sums += [line.split()[0] for line in said[label].said if line.endswith("  -")]
+    assert len(sums) == 2 and sums[0] == sums[1]
+    assert any(" AD " in line for line in said["without"].said), said["without"]
+    assert "lacks disks or is not in step" in said["check"].errors[-1]
+    assert "exit status 1" in said["start"].problem

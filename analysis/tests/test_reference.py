@@ -88,7 +88,9 @@ def test_reference_with_arrays_round_trip_and_check(arrays, tmp_path):
     again = reference.read(tmp_path / "made")
     assert again == made
     found = reference.compare(again, reference.finished_results(results))
-    assert (found.same, found.unknown, found.differ, found.moved) == (len(made.cells), 0, [], [])
+    assert (found.same, found.differ, found.moved) == (len(made.cells), [], [])
+    # PostMark of `volumes` is small: not a cell of this profile.
+    assert found.unknown == len(white2001.MANAGERS)
     row = next(line for line in reference.table7(made).splitlines() if line.startswith("| write.random |"))
     assert re.fullmatch(r"\| write.random \| MB/s( \| -?[0-9.]+ / -?[0-9.]+){6} \|", row)
 

@@ -4,7 +4,7 @@
 import pandas as pd
 import pytest
 
-from analysis import chung2000, load, numbers, tables, white2001
+from analysis import cell_list, chung2000, load, numbers, tables, white2001
 from analysis.errors import TableError
 from paper.tests import synthetic
 
@@ -238,6 +238,27 @@ def test_tables_scaling_of_nothing_has_the_printed_numbers(frame):
     assert len(chung2000.points()) == sum(row.startswith(chung2000.PREFIX) for row, _ in found) == 43
 
 
+def test_tables_volumes_pairs_the_same_arrays(frame):
+    found = entries("volumes", frame)
+    assert len(found) == 2 * (3 * 4 + 1)
+    assert found["raid5.write.random", "ldm"].cells == (
+        "ide-ahci.deskstar-75gxp.ldm-raid5-4.t32.both.rawio-write-random.s01",
+    )
+    # The cells of Table 7 and of the striped volumes serve here, too.
+    assert found["raid0.write.random", "md"].cells == entries("table7", frame)["write.random", "software.ide"].cells
+    assert found["raid0.read.random", "md"].cells == entries("scaling", frame)["4", "ide.read.random"].cells
+    postmark = found["raid0.ntfs.postmark", "ldm"]
+    assert (postmark.published.unit, postmark.scale, postmark.ratio) == ("s", 0.1, None)
+    assert postmark.cells == ("ide-ahci.deskstar-75gxp.ldm-striped-4.t32.both.ntfs.postmark-x0.1.s01",)
+
+
+def test_tables_volumes_are_all_in_the_sheet(frame):
+    """What the table looks for is what the full profile runs."""
+    wanted = {cell.partition(".s0")[0].replace("-x0.1", "") for entry in entries("volumes", frame).values()
+              for cell in entry.cells}  # fmt: skip
+    assert wanted == {cell.rsplit(".", 1)[0] for cell in cell_list.cell_ids("full", "white2001", "volumes")}
+
+
 def test_tables_filesystems_phases_add_up(frame):
     found = entries("filesystems", frame)
     assert len(found) == 9 * 2 * 4
@@ -314,4 +335,4 @@ def test_tables_published_errors_name_the_line(tmp_path, text, message):
 def test_tables_unknown_table_is_one_message(tmp_path, capsys):
     out = str(tmp_path / "x.csv")
     assert tables.main(["--paper", "white2001", "--table", "table9", "--out", out]) == 1
-    assert "table9: white2001 has controllers, filesystems, scaling, table1" in capsys.readouterr().err
+    assert "table9: white2001 has controllers, filesystems, postmark, scaling, table1" in capsys.readouterr().err

@@ -272,6 +272,14 @@ def panic_line(console: str) -> str | None:
     return None
 
 
+def failed_disk_line(console: str) -> str | None:
+    """The kernel's own words, if a software array put a disk out of use."""
+    for line in console.splitlines():
+        if line.partition("] ")[2].startswith("md/") and "Disk failure on" in line:
+            return line[line.index("md/") :].strip()
+    return None
+
+
 def run_problem(status: int, killed_because: str | None, console: str, stderr: str, report: agent.Report) -> str | None:
     """Why the run as a whole went wrong, in one line; None if it did not."""
     panic = panic_line(console)
@@ -281,7 +289,9 @@ def run_problem(status: int, killed_because: str | None, console: str, stderr: s
     if killed_because:
         return f"QEMU hung: {killed_because}; see console.log"
     if status == TIME_LIMIT_STATUS:
-        return f"the guest hung: the limit of virtual time was reached ({tail or 'no message'}); see console.log"
+        failed = failed_disk_line(console)
+        hung = f"the guest hung after {failed!r}" if failed else "the guest hung"
+        return f"{hung}: the limit of virtual time was reached ({tail or 'no message'}); see console.log"
     if status < 0:
         return f"QEMU was ended by {signal.Signals(-status).name}: {tail or 'no message'}"
     if status > 0:

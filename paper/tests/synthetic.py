@@ -22,8 +22,10 @@ from analysis.white2001 import (
     POSTMARK_SIZES,
     POSTMARK_SIZES_AT,
     QUEUED_CONTROLLERS,
+    SAME_ARRAYS,
     SCSI_CONTROLLER,
     SIDES,
+    VOLUMES_POSTMARK,
     System,
     printed,
     scripts_of,
@@ -209,7 +211,17 @@ def array_results(seeds: int) -> Iterator[dict]:
                 for pattern, one in ONE_DISK.items():
                     if (system, op, pattern) not in made:
                         rate = min(disks * one * (0.8 if op == "write" else 1), MOST[side])
+                        made.add((system, op, pattern))
                         yield raw_of(system, op, pattern, rate, 1)
+    for shape, names in SAME_ARRAYS.items():
+        for number, array in enumerate(names.values()):
+            system = System(QUEUED_CONTROLLERS["ide"], ARRAY_TAGS["ide"], "both", DRIVES["ide"], array)
+            for op in OPS:
+                for pattern, one in ONE_DISK.items():
+                    if (system, op, pattern) not in made:
+                        yield raw_of(system, op, pattern, 2 * one * (0.5 if op == "write" else 1) - 0.1 * number, 1)
+            if shape == VOLUMES_POSTMARK[0]:
+                yield macro_of(system, VOLUMES_POSTMARK[1], "postmark", {}, 100.0 + number, 1, 0.1)
 
 
 def record(cell_id: str, run: str, row: dict, scale: float, seed: int, metrics: dict) -> dict:

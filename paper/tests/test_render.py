@@ -92,6 +92,14 @@ def test_render_scaling_puts_both_papers_side_by_side(results):
     assert "IDE read 4, IDE write" in text
 
 
+def test_render_volumes_has_quotients(results):
+    text = (results / "tables" / "white2001" / "volumes.tex").read_text()
+    assert text.count("Random write (MB/s)") == 3
+    postmark = next(line for line in text.splitlines() if "PostMark on NTFS (s)" in line)
+    assert re.search(r"& 9\.98 .*& 10\.16 .*& 1\.018 ", postmark)
+    assert "at scale 0.1 of the paper's size" in text
+
+
 def test_render_claims_say_what_the_paper_does_not_bear_out(results):
     text = (results / "report.tex").read_text()
     assert text.count(r"\notborneout{}") == 15

@@ -12,6 +12,7 @@ from analysis.white2001 import (
     COMPARED,
     FILE_SYSTEMS,
     MACRO,
+    MANAGERS,
     NOTES,
     OPS,
     PATTERNS,
@@ -19,9 +20,12 @@ from analysis.white2001 import (
     POSTMARK_READINGS,
     POSTMARK_SIZES,
     POSTMARK_SIZES_AT,
+    SAME_ARRAYS,
     SATURATES,
     SIDES,
     TABLE6_TAGS,
+    VOLUME_PATTERNS,
+    VOLUMES_POSTMARK,
 )
 from paper.tex import escape
 from paper.view import MISSING, NEAR, RATIO_DIGITS, Cell, Table, shaded, words
@@ -48,6 +52,9 @@ KINDS = {"software": "Software array", "hardware": "Hardware array"}
 MICRO7 = "Write micro benchmark (MB/s)"
 APPLICATIONS7 = {"ffs": "FFS (s)", "softupdates": "Soft Updates (s)"}
 NAMES7 = {name: text.partition(",")[0] for name, text in BENCHMARKS.items()}
+QUOTIENT_DIGITS = 3
+"""Of two volume managers, which differ by little."""
+SHAPES = {"raid0": "RAID 0, four disks", "raid5": "RAID 5, four disks", "raid1": "RAID 1, two disks"}
 LIMITS = {
     "limit.pci": "PCI", "limit.pci.64kb": "PCI", "limit.pci.riedel": "PCI", "limit.pci.random": "PCI, random",
     "limit.ultra160": "Ultra160 adapter", "limit.scsi.others": "SCSI adapters",
@@ -418,9 +425,30 @@ def controllers(table: Table) -> dict:
     return {"pairs": pairs, "patterns": [pattern.capitalize() for pattern in PATTERNS]}
 
 
+def volumes(table: Table) -> dict:
+    """The same arrays under two volume managers; the quotient is LDM's number over md's."""
+
+    def line(label: str, row: str) -> dict:
+        md, ldm = (table.row(row, manager) for manager in MANAGERS)
+        quotient = numbers.ratio(ldm["reproduced"], md["reproduced"]) if md["scale"] == ldm["scale"] else None
+        cells = [table.cell(row, manager, like="0.00") for manager in MANAGERS]
+        return {"label": label, "unit": md["unit"], "cells": cells,
+                "quotient": MISSING if quotient is None else numbers.fixed(quotient, QUOTIENT_DIGITS)}  # fmt: skip
+
+    shapes = []
+    for shape, names in SAME_ARRAYS.items():
+        lines = [line(f"{pattern.capitalize()} {op}", f"{shape}.{op}.{pattern}")
+                 for op in OPS for pattern in VOLUME_PATTERNS]  # fmt: skip
+        if shape == VOLUMES_POSTMARK[0]:
+            name = FILE_SYSTEM_NAMES[VOLUMES_POSTMARK[1]]
+            lines.append(line(f"PostMark on {name}", f"{shape}.{VOLUMES_POSTMARK[1]}.postmark"))
+        shapes.append({"label": SHAPES[shape], "names": [names[manager] for manager in MANAGERS], "lines": lines})
+    return {"shapes": shapes}
+
+
 VIEWS = {"table1": table1, "table2": table2, "table3": table3, "table4": table4, "table5": table5,
          "table6": table6, "table7": table7, "controllers": controllers, "postmark": postmark,
-         "filesystems": filesystems, "scaling": scaling}  # fmt: skip
+         "filesystems": filesystems, "scaling": scaling, "volumes": volumes}  # fmt: skip
 
 
 def setting(table: str, row: str) -> str:

@@ -56,7 +56,7 @@ def test_cells_a_short_profile_begins_a_long_one(lab):
 
 def test_cells_profiles_are_valid(lab):
     raw = [run.cells[0].array for run in cells.runs("smoke").values() if run.cells[0].raw]
-    assert sorted(raw) == ["md-raid0-8", *["none"] * 4, "raid5-ide-8"]
+    assert sorted(raw) == ["ldm-raid5-4", "md-raid0-8", *["none"] * 4, "raid5-ide-8"]
     assert {run.controller for run in cells.runs("smoke").values()} == {
         "ide-piix",
         "ide-ahci",

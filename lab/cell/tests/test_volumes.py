@@ -253,3 +253,16 @@ def test_volumes_host_command_that_fails(lab, monkeypatch, tmp_path):
     monkeypatch.setattr(volumes, "software", lambda array: volumes.Software(kind, 2))
     with pytest.raises(ConfigError, match=r"array 'md-raid0-4': `python -c ...` failed: no"):
         run.make_on_host(cells.run("full", SCSI), [tmp_path / "disk0.img"])
+
+
+def test_run_that_hung_after_a_disk_failed_says_so():
+    """Device-mapper's mirrors and RAID 5 without notes of their own hang then (lab/volumes/README.md)."""
+    console = (
+        "[    3.98] I/O error, dev sdb, sector 63\n[    3.99] md/raid1:mdX: Disk failure on dm-1, disabling device.\n"
+    )
+    report = agent.parse("")
+    found = [run.run_problem(run.TIME_LIMIT_STATUS, None, text, "", report) for text in (console, "[    1.00] idle\n")]
+    assert found[0].startswith(
+        "the guest hung after 'md/raid1:mdX: Disk failure on dm-1, disabling device.': the limit"
+    )
+    assert found[1].startswith("the guest hung: the limit of virtual time was reached")

@@ -296,7 +296,7 @@ fn a_second_failure_is_an_error_and_never_silent() {
 
 #[test]
 fn a_spare_takes_over_row_by_row() {
-    let set = "members = 4\nspares = 1\nrebuild_kb_s = 1024";
+    let set = "members = 4\nspares = 1\nrebuild_kib_s = 1024";
     // Ten reads of m1's first unit: from the others while it is missing, from the spare when the
     // rebuild has passed.
     let reads: Vec<_> = (0..10)
@@ -332,7 +332,7 @@ fn a_spare_takes_over_row_by_row() {
 
 #[test]
 fn a_rebuild_survives_a_marker_and_repeats() {
-    let set = "members = 4\nspares = 1\nrebuild_kb_s = 1024";
+    let set = "members = 4\nspares = 1\nrebuild_kib_s = 1024";
     let go = || {
         let mut lab = array_of("raid5-ide-8", set, &[(1, 2 * MS)]);
         let unit = lab.unit("disk0").unwrap();
@@ -576,7 +576,7 @@ impl Case {
         let set = format!(
             "members = {members}\nspares = {}\ncache_kb = {}\nwrite_back = {write_back}\n\
              battery = {battery}\nmember_write_cache = {}\ndestage_jobs = {}\nmax_tags = {}\n\
-             destage_idle_ns = 3000000\nrebuild_kb_s = 4096\nmember_queue = {:?}",
+             destage_idle_ns = 3000000\nrebuild_kib_s = 4096\nmember_queue = {:?}",
             u32::from(self.spare),
             self.cache_kb,
             self.buffers && !battery,

@@ -56,7 +56,7 @@ pub struct ArrayFile {
     pub destage_above_permille: Entry<u32>,
     pub read_balance: Entry<ReadBalance>,
     pub sequential_kb: Entry<u64>,
-    pub rebuild_kb_s: Entry<u64>,
+    pub rebuild_kib_s: Entry<u64>,
 }
 
 /// An array controller, checked, and the bus between it and the host.
@@ -106,8 +106,8 @@ impl ArrayFile {
                 "there is no cache_kb to hold what is acknowledged",
             );
         }
-        if self.cache_kb.value > 1 << 24 || self.rebuild_kb_s.value > 1 << 24 {
-            return wrong("cache_kb, rebuild_kb_s", "over 16 GB, or 16 GB a second");
+        if self.cache_kb.value > 1 << 24 || self.rebuild_kib_s.value > 1 << 24 {
+            return wrong("cache_kb, rebuild_kib_s", "over 16 GB, or 16 GB a second");
         }
         if self.battery.value && self.member_write_cache.value {
             return wrong(

@@ -22,7 +22,7 @@ pub(super) struct Rebuild {
 impl Array {
     /// Begins with the first member that is missing, if there is a spare for it.
     pub(super) fn start_rebuild(&mut self, shared: &mut Shared) {
-        let possible = self.layout.level() != Level::Raid0 && self.file.rebuild_kb_s.value > 0;
+        let possible = self.layout.level() != Level::Raid0 && self.file.rebuild_kib_s.value > 0;
         if self.rebuild.is_some() || !possible {
             return;
         }
@@ -65,7 +65,7 @@ impl Array {
 
     /// A row of `device` is made, or cannot be: a row that is lost stays lost, and the rest with it.
     pub(super) fn rebuilt_row(&mut self, row: u64, device: usize, well: bool, shared: &mut Shared) {
-        let rate = self.file.rebuild_kb_s.value;
+        let rate = self.file.rebuild_kib_s.value;
         let bytes = self.layout.unit_sectors() * SECTOR_BYTES;
         let Some(rebuild) = self.rebuild.as_mut().filter(|r| r.device == device) else {
             return; // The spare has failed.
