@@ -6,12 +6,10 @@
 A file, because a thousand results are more than a command line holds. Table `all` stands for every cell of the paper.
 """
 
-import argparse
 import sys
-from pathlib import Path
 
+from analysis import command
 from lab.cell import cells
-from lab.cell.errors import SpindleError
 
 ALL = "all"
 
@@ -32,18 +30,12 @@ def cell_ids(profile: str, paper: str, table: str) -> list[str]:
 
 def main(argv: list[str] | None = None) -> int:
     """Command line; see the module's text."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name in ("profile", "paper", "table"):
-        parser.add_argument(f"--{name}", required=True)
-    parser.add_argument("--out", type=Path, required=True)
-    args = parser.parse_args(argv)
-    try:
-        found = cell_ids(args.profile, args.paper, args.table)
-    except SpindleError as error:
-        print(f"analysis.cell_list: {error}", file=sys.stderr)
-        return 1
-    args.out.write_text("".join(f"{cell}\n" for cell in found))
-    return 0
+    parser = command.parser(__doc__, "profile", "paper", "table", "out")
+    return command.finish(
+        "analysis.cell_list",
+        parser.parse_args(argv),
+        lambda args: "".join(f"{cell}\n" for cell in cell_ids(args.profile, args.paper, args.table)),
+    )
 
 
 if __name__ == "__main__":

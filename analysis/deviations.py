@@ -9,17 +9,15 @@ numbers of this profile, or of two of the reference (paper/<paper>/reference), n
 """
 
 import argparse
-import json
 import sys
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from analysis import claims, load, measures, numbers, reference, tables
+from analysis import claims, command, load, measures, numbers, reference, tables
 from analysis.errors import ClaimError, DeviationError
 from analysis.tables import FULL_SCALE, ROOT
 from lab.cell import config
-from lab.cell.errors import SpindleError
 
 FACTOR = 1.5
 """A quotient of ours and the paper's beyond this, either way, wants an explanation."""
@@ -220,27 +218,20 @@ def build(listed: list[dict], found: list[Quantity], results: Path, ids: set[str
     }  # fmt: skip
 
 
+def made(args: argparse.Namespace) -> str:
+    """The output's text."""
+    own = {table: tables.read(args.tables / f"{table}.csv") for table in TABLES}
+    other = {table: tables.read(args.tables / reference.table_file(table)) for table in TABLES}
+    ids = set(load.read_cell_list(args.cells))
+    committed = reference.read(reference.folder(args.paper))
+    listed = read(listed_path(args.paper), args.paper)
+    return command.as_json(build(listed, quantities(own, other), args.results, ids, committed))
+
+
 def main(argv: list[str] | None = None) -> int:
     """Command line; see the module's text."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--paper", required=True)
-    parser.add_argument("--results", type=Path, required=True, help="results/<profile>")
-    parser.add_argument("--tables", type=Path, required=True, help="folder with the tables' CSV files")
-    parser.add_argument("--cells", type=Path, required=True, help="file with the profile's cell ids, one a line")
-    parser.add_argument("--out", type=Path, required=True)
-    args = parser.parse_args(argv)
-    try:
-        own = {table: tables.read(args.tables / f"{table}.csv") for table in TABLES}
-        other = {table: tables.read(args.tables / reference.table_file(table)) for table in TABLES}
-        ids = set(load.read_cell_list(args.cells))
-        committed = reference.read(reference.folder(args.paper))
-        listed = read(listed_path(args.paper), args.paper)
-        found = build(listed, quantities(own, other), args.results, ids, committed)
-    except SpindleError as error:
-        print(f"analysis.deviations: {error}", file=sys.stderr)
-        return 1
-    args.out.write_text(json.dumps(found, indent=1) + "\n")
-    return 0
+    parser = command.parser(__doc__, "paper", "results", "tables", "cells", "out")
+    return command.finish("analysis.deviations", parser.parse_args(argv), made)
 
 
 if __name__ == "__main__":

@@ -7,13 +7,11 @@ Writes figure1.csv and figure2.csv (columns of analysis.tables), figure2.bands.c
 per panel its cell, the reason if there is nothing to see, and what the report prints beside the picture.
 """
 
-import argparse
 import json
 import sys
 from pathlib import Path
 
-from analysis import io_summary, load, schedule, tables, write_pattern
-from lab.cell.errors import SpindleError
+from analysis import command, io_summary, load, schedule, tables, write_pattern
 
 BAND_COLUMNS = ("row", "lbn_begin", "lbn_end", "writes", "single_block_alone", "single_block_alone_share")
 MADE = ("figure1.csv", "figure2.csv", "figure2.bands.csv", "io-summary.csv", "figures.json")
@@ -34,17 +32,13 @@ def build(results: Path, ids: list[str], out: Path) -> None:
 
 def main(argv: list[str] | None = None) -> int:
     """Command line; see the module's text."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--results", type=Path, required=True, help="results/<profile>")
-    parser.add_argument("--cells", type=Path, required=True, help="file with cell ids, one a line")
+    parser = command.parser(__doc__, "results", "cells")
     parser.add_argument("--out", type=Path, required=True, help="folder")
-    args = parser.parse_args(argv)
-    try:
-        build(args.results, load.read_cell_list(args.cells), args.out)
-    except SpindleError as error:
-        print(f"analysis.figures: {error}", file=sys.stderr)
-        return 1
-    return 0
+    return command.finish(
+        "analysis.figures",
+        parser.parse_args(argv),
+        lambda args: build(args.results, load.read_cell_list(args.cells), args.out),
+    )
 
 
 if __name__ == "__main__":

@@ -4,13 +4,10 @@
 python -m analysis.reference_page --paper white2001 --results results/quick --cells LIST --tables DIR --out JSON
 """
 
-import argparse
-import json
 import sys
 from pathlib import Path
 
-from analysis import load, reference, scaled, tables
-from lab.cell.errors import SpindleError
+from analysis import command, load, reference, scaled, tables
 
 SHOWN = ("table6", "table7", "filesystems")
 """Tables that the report prints from the reference where the profile has not all their numbers."""
@@ -43,20 +40,12 @@ def build(paper: str, results: Path, ids: list[str], folder: Path) -> dict:
 
 def main(argv: list[str] | None = None) -> int:
     """Command line; see the module's text."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--paper", required=True)
-    parser.add_argument("--results", type=Path, required=True, help="results/<profile>")
-    parser.add_argument("--cells", type=Path, required=True, help="file with the profile's cell ids, one a line")
-    parser.add_argument("--tables", type=Path, required=True, help="folder with the tables' CSV files")
-    parser.add_argument("--out", type=Path, required=True)
-    args = parser.parse_args(argv)
-    try:
-        found = build(args.paper, args.results, load.read_cell_list(args.cells), args.tables)
-    except SpindleError as error:
-        print(f"analysis.reference_page: {error}", file=sys.stderr)
-        return 1
-    args.out.write_text(json.dumps(found, indent=1) + "\n")
-    return 0
+    parser = command.parser(__doc__, "paper", "results", "cells", "tables", "out")
+    return command.finish(
+        "analysis.reference_page",
+        parser.parse_args(argv),
+        lambda args: command.as_json(build(args.paper, args.results, load.read_cell_list(args.cells), args.tables)),
+    )
 
 
 if __name__ == "__main__":

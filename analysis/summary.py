@@ -7,15 +7,12 @@
 analysis.claims.
 """
 
-import argparse
-import json
 import statistics
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from analysis import claims, numbers, reference, tables
-from lab.cell.errors import SpindleError
+from analysis import claims, command, numbers, reference, tables
 
 SCHEMA = "spindle-summary/1"
 PRINTED = ("table1", "table2", "table3", "table4", "table5", "table6", "table7")
@@ -76,18 +73,10 @@ def worst(rows: list[dict], count: int) -> list[dict]:
 
 def main(argv: list[str] | None = None) -> int:
     """Command line; see the module's text."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--paper", required=True)
-    parser.add_argument("--tables", type=Path, required=True, help="folder with the tables' CSV files")
-    parser.add_argument("--out", type=Path, required=True)
-    args = parser.parse_args(argv)
-    try:
-        summary = summarise(args.paper, args.tables)
-    except SpindleError as error:
-        print(f"analysis.summary: {error}", file=sys.stderr)
-        return 1
-    args.out.write_text(json.dumps(summary, indent=1) + "\n")
-    return 0
+    parser = command.parser(__doc__, "paper", "tables", "out")
+    return command.finish(
+        "analysis.summary", parser.parse_args(argv), lambda args: command.as_json(summarise(args.paper, args.tables))
+    )
 
 
 if __name__ == "__main__":

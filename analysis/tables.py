@@ -22,9 +22,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis import load, numbers
+from analysis import command, load, numbers
 from analysis.errors import TableError
-from lab.cell.errors import SpindleError
 
 ROOT = Path(__file__).resolve().parents[1]
 PUBLISHED = ("row", "column", "unit", "value", "questioned")
@@ -214,36 +213,39 @@ def read_drives(items: list[str]) -> dict[str, dict]:
     return drives
 
 
+def make(args: argparse.Namespace) -> None:
+    """Write the table's data."""
+    from analysis import reference
+
+    tables = builders()[args.paper]
+    if args.table not in tables:
+        raise TableError(f"--table {args.table}: {args.paper} has {', '.join(sorted(tables))}")
+    if args.cells and not args.results:
+        raise TableError("--cells: say with --results where the results are, such as results/quick")
+    if args.reference:
+        frame = reference.read(reference.folder(args.paper)).frame
+    else:
+        ids = load.read_cell_list(args.cells) if args.cells else []
+        frame = load.load_cells(args.results, ids) if ids else load.load([])
+    write(tables[args.table](frame=frame, drives=read_drives(args.drive)), args.out)
+
+
+def builders() -> dict[str, dict[str, Callable]]:
+    """What builds each table of each paper."""
+    from analysis import white2001
+
+    return {"white2001": white2001.TABLES}
+
+
 def main(argv: list[str] | None = None) -> int:
     """Command line; see the module's text."""
-    from analysis import reference, white2001
-
-    papers = {"white2001": white2001.TABLES}
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--paper", required=True, choices=sorted(papers))
-    parser.add_argument("--table", required=True)
+    parser = command.parser(__doc__, "table", "out")
+    parser.add_argument("--paper", required=True, choices=sorted(builders()))
     parser.add_argument("--results", type=Path, help="results/<profile>, for measured tables")
     parser.add_argument("--cells", type=Path, help="file with the table's cell ids, one a line")
     parser.add_argument("--reference", action="store_true", help="from the paper's reference numbers, not from results")
     parser.add_argument("--drive", action="append", default=[], metavar="SIDE=FILE", help="a drive's description")
-    parser.add_argument("--out", type=Path, required=True)
-    args = parser.parse_args(argv)
-    try:
-        tables = papers[args.paper]
-        if args.table not in tables:
-            raise TableError(f"--table {args.table}: {args.paper} has {', '.join(sorted(tables))}")
-        if args.cells and not args.results:
-            raise TableError("--cells: say with --results where the results are, such as results/quick")
-        if args.reference:
-            frame = reference.read(reference.folder(args.paper)).frame
-        else:
-            ids = load.read_cell_list(args.cells) if args.cells else []
-            frame = load.load_cells(args.results, ids) if ids else load.load([])
-        write(tables[args.table](frame=frame, drives=read_drives(args.drive)), args.out)
-    except SpindleError as error:
-        print(f"analysis.tables: {error}", file=sys.stderr)
-        return 1
-    return 0
+    return command.finish("analysis.tables", parser.parse_args(argv), make)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ latexmk runs in a temporary folder; files the report names are found relative to
 stops, the last `!` block of its log is printed, and the whole log stays at --log.
 """
 
-import argparse
 import os
 import shutil
 import subprocess
@@ -15,7 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from lab.cell.errors import SpindleError
+from analysis import command
 from paper.errors import TexError
 
 EPOCH = "974851200"
@@ -65,17 +64,10 @@ def build(tex: Path, out: Path, log: Path) -> None:
 
 def main(argv: list[str] | None = None) -> int:
     """Command line; see the module's text."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command.parser(__doc__, "out")
     parser.add_argument("--tex", type=Path, required=True)
-    parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--log", type=Path, required=True, help="where LaTeX's log goes")
-    args = parser.parse_args(argv)
-    try:
-        build(args.tex, args.out, args.log)
-    except SpindleError as error:
-        print(f"paper.build: {error}", file=sys.stderr)
-        return 1
-    return 0
+    return command.finish("paper.build", parser.parse_args(argv), lambda args: build(args.tex, args.out, args.log))
 
 
 if __name__ == "__main__":

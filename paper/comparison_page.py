@@ -5,15 +5,12 @@ python -m paper.comparison_page --paper white2001 --deviations JSON --reference 
 """
 
 import argparse
-import json
 import sys
 from pathlib import Path
 
-from analysis import numbers, reference
+from analysis import command, numbers, reference
 from analysis.deviations import REFERENCE
-from lab.cell.errors import SpindleError
 from paper import tex
-from paper.errors import RenderError
 from paper.render import HERE, VIEWS
 
 NONE = "--"
@@ -92,27 +89,20 @@ def committed(paper: str, found: dict) -> dict:
                     "mixture": reference.mixture(found)}  # fmt: skip
 
 
+def page(args: argparse.Namespace) -> str:
+    """The output's text."""
+    context = {"paper": args.paper, "deviations": deviations(args.paper, command.read_json(args.deviations)),
+               "reference": committed(args.paper, command.read_json(args.reference))}  # fmt: skip
+    return tex.render([HERE / args.paper], "comparison.tex.j2", context)
+
+
 def main(argv: list[str] | None = None) -> int:
     """Command line; see the module's text."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command.parser(__doc__, "out")
     parser.add_argument("--paper", required=True, choices=sorted(VIEWS))
     parser.add_argument("--deviations", type=Path, required=True, help="made by analysis.deviations")
     parser.add_argument("--reference", type=Path, required=True, help="made by analysis.reference_page")
-    parser.add_argument("--out", type=Path, required=True)
-    args = parser.parse_args(argv)
-    try:
-        off, there = (json.loads(path.read_text()) for path in (args.deviations, args.reference))
-        context = {"paper": args.paper, "deviations": deviations(args.paper, off),
-                   "reference": committed(args.paper, there)}  # fmt: skip
-        text = tex.render([HERE / args.paper], "comparison.tex.j2", context)
-    except (SpindleError, OSError) as error:
-        print(f"paper.comparison_page: {error}", file=sys.stderr)
-        return 1
-    except KeyError as error:
-        print(f"paper.comparison_page: {RenderError(f'no {error} in the data; make it again')}", file=sys.stderr)
-        return 1
-    args.out.write_text(text)
-    return 0
+    return command.finish("paper.comparison_page", parser.parse_args(argv), page, made_by="the data")
 
 
 if __name__ == "__main__":

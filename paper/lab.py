@@ -6,18 +6,15 @@
 Everything comes from the results themselves and from the locks in envs/; nothing of the machine it ran on.
 """
 
-import argparse
 import hashlib
-import json
 import re
 import sys
 from pathlib import Path
 
 import pandas as pd
 
-from analysis import load, numbers
+from analysis import command, load, numbers
 from analysis.tables import ROOT
-from lab.cell.errors import SpindleError
 
 SCHEMA = "spindle-lab/1"
 LOCKS = ("qemu.lock", "guest.lock", "requirements.lock")
@@ -92,18 +89,14 @@ def describe(frame: pd.DataFrame, envs: Path) -> dict:
 
 def main(argv: list[str] | None = None) -> int:
     """Command line; see the module's text."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--results", type=Path, required=True, help="results/<profile>")
-    parser.add_argument("--cells", type=Path, required=True, help="file with cell ids, one a line")
-    parser.add_argument("--out", type=Path, required=True)
-    args = parser.parse_args(argv)
-    try:
-        found = describe(load.load_cells(args.results, load.read_cell_list(args.cells)), ROOT / "envs")
-    except (SpindleError, OSError) as error:
-        print(f"paper.lab: {error}", file=sys.stderr)
-        return 1
-    args.out.write_text(json.dumps(found, indent=1) + "\n")
-    return 0
+    parser = command.parser(__doc__, "results", "cells", "out")
+    return command.finish(
+        "paper.lab",
+        parser.parse_args(argv),
+        lambda args: command.as_json(
+            describe(load.load_cells(args.results, load.read_cell_list(args.cells)), ROOT / "envs")
+        ),
+    )
 
 
 if __name__ == "__main__":

@@ -7,15 +7,13 @@ python -m paper.render report --paper white2001 --profile quick --summary JSON -
 """
 
 import argparse
-import json
 import sys
 from pathlib import Path
 
 import yaml
 
-from analysis import numbers, reference, reference_page, summary, tables
+from analysis import command, numbers, reference, reference_page, summary, tables
 from analysis.tables import ROOT
-from lab.cell.errors import SpindleError
 from paper import tex, validation
 from paper.errors import RenderError
 from paper.view import MISSING, Table
@@ -121,9 +119,19 @@ def yaml_word(value: object) -> str:
     return f"{value:,}".replace(",", " ") if is_number(value) else str(value)
 
 
+def made(args: argparse.Namespace) -> str:
+    """The output's text."""
+    if args.command == "table":
+        return render_table(args.paper, args.table, args.profile, args.csv, args.reference, args.as_reference)
+    config = yaml.safe_load((ROOT / "config" / f"{args.paper}.yaml").read_text())
+    found, lab = map(command.read_json, (args.summary, args.lab))
+    context = report_context(args.paper, args.profile, found, lab, config, args.commit)
+    return tex.render([HERE], "report.tex.j2", context)
+
+
 def main(argv: list[str] | None = None) -> int:
     """Command line; see the module's text."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command.parser(__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     table = commands.add_parser("table", help="one table's .tex from its .csv")
     table.add_argument("--table", required=True)
@@ -134,25 +142,11 @@ def main(argv: list[str] | None = None) -> int:
     report.add_argument("--summary", type=Path, required=True)
     report.add_argument("--lab", type=Path, required=True, help="made by paper.lab")
     report.add_argument("--commit", default="", help="commit of the source, for the title")
-    for command in (table, report):
-        command.add_argument("--paper", required=True, choices=sorted(VIEWS))
-        command.add_argument("--profile", required=True)
-        command.add_argument("--out", type=Path, required=True)
-    args = parser.parse_args(argv)
-    try:
-        if args.command == "table":
-            text = render_table(args.paper, args.table, args.profile, args.csv, args.reference, args.as_reference)
-        else:
-            config = yaml.safe_load((ROOT / "config" / f"{args.paper}.yaml").read_text())
-            found, lab = (json.loads(path.read_text()) for path in (args.summary, args.lab))
-            context = report_context(args.paper, args.profile, found, lab, config, args.commit)
-            text = tex.render([HERE], "report.tex.j2", context)
-    except (SpindleError, OSError) as error:
-        print(f"paper.render: {error}", file=sys.stderr)
-        return 1
-    args.out.parent.mkdir(parents=True, exist_ok=True)
-    args.out.write_text(text)
-    return 0
+    for one in (table, report):
+        one.add_argument("--paper", required=True, choices=sorted(VIEWS))
+        one.add_argument("--profile", required=True)
+        one.add_argument("--out", type=Path, required=True)
+    return command.finish("paper.render", parser.parse_args(argv), made)
 
 
 if __name__ == "__main__":

@@ -8,15 +8,13 @@ the reason.
 """
 
 import argparse
-import json
 import sys
 import textwrap
 from pathlib import Path
 
 import pandas as pd
 
-from analysis import figure_cells, schedule, traces, write_pattern
-from lab.cell.errors import SpindleError
+from analysis import command, figure_cells, schedule, traces, write_pattern
 from paper.figures import STYLE, plt, save
 
 STREAMS = (("#1b6ca8", "from the beginning of the disk"), ("#b3432f", "from its middle (N)"))
@@ -192,23 +190,21 @@ def picture_log(axes: plt.Axes, panel: dict, found: pd.DataFrame | None, whole: 
                    arrowprops={"arrowstyle": "-|>", "color": PHASE_COLOUR, "lw": 0.8, "shrinkB": 1})  # fmt: skip
 
 
+def draw(args: argparse.Namespace) -> None:
+    """Write both pictures."""
+    data = command.read_json(args.data)
+    args.out.mkdir(parents=True, exist_ok=True)
+    with plt.rc_context(STYLE):
+        picture_schedule(args.results, data["figure1"], args.out / "schedule.pdf")
+        picture_writes(args.results, data["figure2"], args.out / "writes.pdf")
+
+
 def main(argv: list[str] | None = None) -> int:
     """Command line; see the module's text."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--results", type=Path, required=True, help="results/<profile>")
+    parser = command.parser(__doc__, "results")
     parser.add_argument("--data", type=Path, required=True, help="figures.json, made by analysis.figures")
     parser.add_argument("--out", type=Path, required=True, help="folder")
-    args = parser.parse_args(argv)
-    try:
-        data = json.loads(args.data.read_text())
-        args.out.mkdir(parents=True, exist_ok=True)
-        with plt.rc_context(STYLE):
-            picture_schedule(args.results, data["figure1"], args.out / "schedule.pdf")
-            picture_writes(args.results, data["figure2"], args.out / "writes.pdf")
-    except (SpindleError, OSError) as error:
-        print(f"paper.trace_figures: {error}", file=sys.stderr)
-        return 1
-    return 0
+    return command.finish("paper.trace_figures", parser.parse_args(argv), draw)
 
 
 if __name__ == "__main__":

@@ -5,15 +5,12 @@ python -m paper.trace_page --paper white2001 --data .../figures.json --summary .
 """
 
 import argparse
-import json
 import sys
 from pathlib import Path
 
-from analysis import io_summary, numbers, schedule, write_pattern
+from analysis import command, io_summary, numbers, schedule, write_pattern
 from analysis.load import NO_ARRAY
-from lab.cell.errors import SpindleError
 from paper import tex
-from paper.errors import RenderError
 from paper.render import HERE
 
 NONE = "--"
@@ -111,28 +108,21 @@ def parameters(row: dict) -> list[str]:
     return [word.partition("=")[2] for word in row["parameters"].split()]
 
 
+def page(args: argparse.Namespace) -> str:
+    """The output's text."""
+    data = command.read_json(args.data)
+    context = {"paper": args.paper, "figure1": figure1(data["figure1"]), "figure2": figure2(data["figure2"]),
+               "summary": summary(io_summary.read(args.summary)), "columns": len(SUMMARY)}  # fmt: skip
+    return tex.render([HERE / args.paper], "traces.tex.j2", context)
+
+
 def main(argv: list[str] | None = None) -> int:
     """Command line; see the module's text."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--paper", required=True)
+    parser = command.parser(__doc__, "paper", "out")
     parser.add_argument("--data", type=Path, required=True, help="figures.json, made by analysis.figures")
     parser.add_argument("--summary", type=Path, required=True, help="io-summary.csv, made by analysis.figures")
-    parser.add_argument("--out", type=Path, required=True)
     args = parser.parse_args(argv)
-    try:
-        data = json.loads(args.data.read_text())
-        context = {"paper": args.paper, "figure1": figure1(data["figure1"]), "figure2": figure2(data["figure2"]),
-                   "summary": summary(io_summary.read(args.summary)), "columns": len(SUMMARY)}  # fmt: skip
-        text = tex.render([HERE / args.paper], "traces.tex.j2", context)
-    except (SpindleError, OSError) as error:
-        print(f"paper.trace_page: {error}", file=sys.stderr)
-        return 1
-    except KeyError as error:
-        print(f"paper.trace_page: {RenderError(f'{args.data}: no {error}; make it again')}", file=sys.stderr)
-        return 1
-    args.out.parent.mkdir(parents=True, exist_ok=True)
-    args.out.write_text(text)
-    return 0
+    return command.finish("paper.trace_page", args, page, made_by=str(args.data))
 
 
 if __name__ == "__main__":

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from lab.cell import cells
+
 ROOT = Path(__file__).resolve().parents[1]
 SNAKEMAKE = Path(sys.executable).with_name("snakemake")
 CELL = "ide-piix.deskstar-75gxp.tnone.both.rawio-read-random.s01"
@@ -96,3 +98,9 @@ def test_workflow_lint():
     assert found, done.stderr
     rest = [line for line in found if line.startswith("    * ") and not line[6:].startswith(ACCEPTED_LINTS)]
     assert not rest, "\n".join(found)
+
+
+def test_workflow_first_repetition_has_every_benchmark():
+    """Regression: of a generator as a rule's input, Snakemake lost the first."""
+    found = {name.removeprefix("run_") for name in jobs(dry_run("first_repetition", profile="smoke"))}
+    assert {one.id for one in cells.runs("smoke").values() if not one.cells[0].raw} <= found
