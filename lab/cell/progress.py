@@ -6,7 +6,7 @@
 A profile has more runs than most targets need. Snakemake asks every job of a target for its input before it starts any
 of them: the runs among them note that (`asked_for`), and `begin` leaves the list for the runs to come.
 
-The words stand here and not in run.py, because run.py decides the identity of every result.
+The words stand here and not in run.py, which decides the identity of every result.
 """
 
 import json
@@ -73,8 +73,7 @@ def time_left(profile: str) -> str:
 
 def main(argv: list[str] | None = None) -> int:
     """Command line of lab.cell.run."""
-    run.time_left = time_left
-    return run.main(argv)
+    return run.main(argv, time_left)
 
 
 if __name__ == "__main__":

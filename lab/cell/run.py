@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -571,26 +572,11 @@ def write_timing(path: Path, run: cells.Run, timing: Timing) -> None:
     partial.replace(path)
 
 
-def time_left(profile: str) -> str:
-    """A guess at what the profile still needs, from the runs that are done."""
-    runs = cells.runs(profile)
-    open_runs = [
-        run
-        for run in runs.values()
-        if not all((paths.ROOT / paths.result_path(profile, cell.id)).exists() for cell in run.cells)
-    ]
-    seconds = [
-        json.loads(path.read_text(encoding="utf-8"))["total_s"]
-        for path in (paths.ROOT / "results" / profile / "runs").glob("*.timing.json")
-    ]
-    if not open_runs or not seconds:
-        return f"{len(runs) - len(open_runs)} of {len(runs)} runs are there"
-    left = sum(seconds) / len(seconds) * len(open_runs) / (os.cpu_count() or 1)
-    return f"{len(runs) - len(open_runs)} of {len(runs)} runs are there, about {max(1, round(left / 60))} min left"
+def serve(profile: str, run_id: str, left: Callable[[str], str] | None = None) -> None:
+    """Run, leave results, and say so; `left` adds what the profile still needs.
 
-
-def serve(profile: str, run_id: str) -> None:
-    """Run and leave results; raises SpindleError when the machine lacks something."""
+    Raises SpindleError when the machine lacks something.
+    """
     run = cells.run(profile, run_id)
     log_path = paths.ROOT / "results" / profile / "logs" / f"{run_id}.log"
     log_path.parent.mkdir(parents=True, exist_ok=True)
@@ -619,11 +605,12 @@ def serve(profile: str, run_id: str) -> None:
         write_timing(paths.ROOT / paths.timing_path(profile, run_id), run, outcome.timing)
     failed = sum(result["status"] == "failed" for result in outcome.results.values())
     verdict = f"{failed} of {len(run.cells)} cells FAILED, see {config.show(log_path)}; " if failed else ""
-    print(f"{run_id}: {verdict}{outcome.timing.total_s:.0f} s; {time_left(profile)}", file=sys.stderr, flush=True)
+    then = f"; {left(profile)}" if left else ""
+    print(f"{run_id}: {verdict}{outcome.timing.total_s:.0f} s{then}", file=sys.stderr, flush=True)
 
 
-def main(argv: list[str] | None = None) -> int:
-    """Command line."""
+def main(argv: list[str] | None = None, left: Callable[[str], str] | None = None) -> int:
+    """Command line; `left` as for `serve`."""
     parser = argparse.ArgumentParser(prog="lab.cell.run", description=__doc__.splitlines()[0])
     parser.add_argument("--profile", required=True, help="smoke, quick or full")
     parser.add_argument("--run", required=True, help="run id: <controller>.<drive>.t<tags>.<scheduler>")
@@ -632,7 +619,7 @@ def main(argv: list[str] | None = None) -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         lock.join()
-        serve(options.profile, options.run)
+        serve(options.profile, options.run, left)
     except SpindleError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
