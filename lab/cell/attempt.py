@@ -4,6 +4,7 @@
     python -m lab.cell.attempt --controller scsi-virtio --drive ultrastar-36zx --tags 32 --fs ext2 \\
         --workload postmark -- --scale 0.1 --seed 1
     python -m lab.cell.attempt --array md-raid0-4 --fs ffs --workload postmark
+    python -m lab.cell.attempt --array md-raid0-4 --workload rawio -- op=write pattern=sequential
     python -m lab.cell.attempt --fs ffs -- mkdir /mnt/a ';' touch /mnt/a/b ';' umount /mnt
 
 Prints what the guest printed, with virtual times, and a summary of the disk's trace; --keep FOLDER keeps the trace,
@@ -13,6 +14,7 @@ The file system is mounted at /mnt before, unmounted and checked behind a worklo
 
 import argparse
 import os
+import re
 import shutil
 import signal
 import sys
@@ -24,6 +26,8 @@ from lab.cell import catalogue, cells, config, filesystems, identity, images, jo
 from lab.cell.errors import SpindleError
 
 LABEL = "attempt"
+PARAMETER = re.compile(r"[a-z_]+=")
+"""How a parameter of a workload begins, written as in the sheet; other words are for its own command line."""
 
 
 def parse(argv: list[str] | None) -> argparse.Namespace:
@@ -86,6 +90,11 @@ def run_of(options: argparse.Namespace) -> cells.Run:
         filesystems.require(options.fs, "--fs")
     if options.workload and options.workload not in cells.WORKLOADS:
         raise SpindleError(f"--workload: {config.nearest(options.workload, cells.WORKLOADS)}")
+    parameters = [word for word in options.words if options.workload and PARAMETER.match(word)]
+    missing = {"op", "pattern"} - {word.partition("=")[0] for word in parameters}
+    if options.workload in cells.RAW_WORKLOADS and missing:
+        wanted = "op=read or op=write, and pattern=sequential, interleave or random"
+        raise SpindleError(f"--workload {options.workload}: {min(missing)} is missing; write {wanted} behind --")
     cell = cells.Cell(
         paper=cells.PAPERS[0],
         controller=options.controller,
@@ -94,7 +103,7 @@ def run_of(options: argparse.Namespace) -> cells.Run:
         scheduler=options.scheduler,
         file_system=options.fs or cells.RAW,
         workload=options.workload or LABEL,
-        words=(),
+        words=tuple(parameters),
         scale=options.scale,
         seed=options.seed,
         tables=(),
@@ -105,7 +114,11 @@ def run_of(options: argparse.Namespace) -> cells.Run:
     if options.fs:
         lines.append(job.mount_line(options.fs, job.device(one)))
     if options.workload:
-        lines.append(" ".join([f"exec {job.workload_command(one, cell)}", *options.words]))
+        lines.append(
+            " ".join(
+                [f"exec {job.workload_command(one, cell)}", *(word for word in options.words if word not in parameters)]
+            )
+        )
     else:
         lines += commands(options.words)
     if options.fs and (options.workload or not any("umount" in line for line in lines)):
