@@ -31,8 +31,6 @@ from analysis.errors import ClaimError
 
 FIELDS = {"id", "statement", "where", "quantities", "holds"}
 OPTIONAL = {"questioned", "note"}
-NOT_RUN = "not run"
-"""The verdict on a claim whose numbers were not measured."""
 Value = float | bool | list[float]
 Lookup = Callable[[str, str, str], float]
 
@@ -161,9 +159,14 @@ def evaluate(expression: str, names: dict[str, Value], lookup: Lookup) -> Value:
         raise ClaimError(f"expression {expression!r}: {error}; see analysis/claims.py") from None
 
 
+def place(row: dict) -> tuple[str, str, str]:
+    """Which cell of which table a summary entry is."""
+    return row["table"], row["row"], row["column"]
+
+
 def lookup_in(rows: list[dict], field: str) -> Lookup:
     """Cells of summary entries: `field` is `published` or `reproduced`."""
-    index = {(row["table"], row["row"], row["column"]): row for row in rows}
+    index = {place(row): row for row in rows}
 
     def lookup(table: str, row: str, column: str) -> float:
         key = (table, row, column)
@@ -195,20 +198,17 @@ def show(value: Value) -> str:
 
 def completed(rows: list[dict], reference: list[dict]) -> list[dict]:
     """The rows; a reference number stands for one that is missing or of a workload smaller than the paper's."""
-    there = {(row["table"], row["row"], row["column"]): row for row in reference if row["reproduced"] is not None}
-
-    def full_scale(row: dict) -> bool:
-        return row["reproduced"] is not None and (row.get("scale") or tables.FULL_SCALE) == tables.FULL_SCALE
-
-    return [row if full_scale(row) else there.get((row["table"], row["row"], row["column"]), row) for row in rows]
+    there = {place(row): row for row in reference if row["reproduced"] is not None}
+    return [row if tables.at_full_size(row) else there.get(place(row), row) for row in rows]
 
 
-def judge(claim: Claim, rows: list[dict], reference: Iterable[dict] = ()) -> dict:
+def judge(claim: Claim, rows: list[dict], filled: list[dict] | None = None) -> dict:
     """The claim with its verdict on the reproduced numbers and, as `published_verdict`, on the printed ones.
 
     `published_verdict` is None where the paper does not print the numbers; `published` has those it prints.
-    `reference_verdict`, with `reference_because`, is that with the reference's numbers in the place of missing ones:
-    None where the claim was tested without, or could not be tested with them either.
+    `reference_verdict`, with `reference_because`, is that on `filled`, the rows with the reference's numbers in the
+    place of missing ones (`completed`): None where the claim was tested without, or could not be tested with them
+    either.
     """
 
     def values(field: str, rows: list[dict] = rows) -> tuple[dict[str, Value], bool]:
@@ -234,9 +234,9 @@ def judge(claim: Claim, rows: list[dict], reference: Iterable[dict] = ()) -> dic
             ours, verdict = values("reproduced")
             because = shown(ours)
         except Missing as missing:
-            verdict, because = NOT_RUN, str(missing)
+            verdict, because = tables.NOT_RUN, str(missing)
             try:
-                ours, elsewhere = values("reproduced", completed(rows, list(reference)))
+                ours, elsewhere = values("reproduced", filled or rows)
                 elsewhere_because = shown(ours)
             except Missing:
                 pass

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from analysis import claims, command, load, measures, numbers, reference, tables
 from analysis.errors import ClaimError, DeviationError
-from analysis.tables import FULL_SCALE, ROOT
+from analysis.tables import ROOT
 from lab.cell import config
 
 FACTOR = 1.5
@@ -55,7 +55,7 @@ class Quantity:
 
 def usable(row: dict | None) -> bool:
     """A number of ours is there, at the paper's size."""
-    return row is not None and row["reproduced"] is not None and (row["scale"] or FULL_SCALE) == FULL_SCALE
+    return row is not None and tables.at_full_size(row)
 
 
 def candidates(table: str, rows: list[dict]) -> list[tuple[str, str, str, list[tuple[str, str]]]]:

@@ -15,13 +15,8 @@ SHOWN = ("table6", "table7", "filesystems")
 
 def lacking(own: Path, other: Path) -> int:
     """Numbers at the paper's size that a table has if made from the reference, and not if made from the profile."""
-    there = {(row["row"], row["column"]) for row in tables.read(other) if at_full_size(row)}
-    return sum((row["row"], row["column"]) in there and not at_full_size(row) for row in tables.read(own))
-
-
-def at_full_size(row: dict) -> bool:
-    """The number is there, at the paper's size."""
-    return row["reproduced"] is not None and row["scale"] == tables.FULL_SCALE
+    there = {(row["row"], row["column"]) for row in tables.read(other) if tables.at_full_size(row)}
+    return sum((row["row"], row["column"]) in there and not tables.at_full_size(row) for row in tables.read(own))
 
 
 def build(paper: str, results: Path, ids: list[str], folder: Path) -> dict:

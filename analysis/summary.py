@@ -41,12 +41,14 @@ def summarise(paper: str, folder: Path) -> dict:
     """The whole summary of one paper's tables."""
     rows, extra = (rows_of(paper, folder, names) for names in (PRINTED, EXTRA + TRACED))
     committed = rows_of(paper, folder, COMMITTED, reference.table_file)
+    ours = rows + extra
+    filled = claims.completed(ours, committed)
     listed = claims.read(tables.ROOT / "paper" / paper / "claims.yaml")
     return {
         "schema": SCHEMA,
         "numbers": rows,
         "extra": extra,
-        "claims": [{"paper": paper} | claims.judge(claim, rows + extra, committed) for claim in listed],
+        "claims": [{"paper": paper} | claims.judge(claim, ours, filled) for claim in listed],
     }
 
 

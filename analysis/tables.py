@@ -139,6 +139,11 @@ def scaled(scale: float) -> str:
     return f"at scale {numbers.scale_text(scale)} of the paper's size: only ratios between columns compare"
 
 
+def at_full_size(row: dict) -> bool:
+    """Of a row as `read` gives it: a number of ours is there, at the paper's size (or of no size)."""
+    return row["reproduced"] is not None and (row.get("scale") or FULL_SCALE) == FULL_SCALE
+
+
 def measured(
     published: Published, frame: pd.DataFrame, stand_ins: set[str], metric: str, value: Callable = float, note: str = ""
 ) -> Entry:

@@ -86,17 +86,19 @@ def test_claims_compare_ratios_at_a_smaller_scale():
 def test_claims_not_measured_are_tested_on_the_reference():
     claim = named("ffs-over-su-postmark")
     small = published_rows(lambda p: 1, lambda p: 0.1 if p.column == "softupdates.ide.postmark" else 1)
-    found = claims.judge(claim, small, published_rows(lambda p: 1))
+    found = claims.judge(claim, small, claims.completed(small, published_rows(lambda p: 1)))
     assert (found["verdict"], found["reference_verdict"]) == ("not run", True)
     assert found["because"].startswith("mixes scales")
     assert found["reference_because"].startswith("FFS over Soft Updates IDE 2.27 to 2.51 (paper 2.27 to 2.51)")
-    found = claims.judge(claim, published_rows(), published_rows(lambda p: 10 if p.column.startswith("soft") else 1))
+    other = published_rows(lambda p: 10 if p.column.startswith("soft") else 1)
+    found = claims.judge(claim, published_rows(), claims.completed(published_rows(), other))
     assert (found["verdict"], found["reference_verdict"]) == ("not run", False)
 
 
 def test_claims_that_were_measured_leave_the_reference_alone():
     claim = named("ffs-over-su-postmark")
-    found = claims.judge(claim, published_rows(lambda p: 1), published_rows(lambda p: 10))
+    ours = published_rows(lambda p: 1)
+    found = claims.judge(claim, ours, claims.completed(ours, published_rows(lambda p: 10)))
     assert (found["verdict"], found["reference_verdict"], found["reference_because"]) == (True, None, "")
     assert claims.judge(claim, published_rows())["reference_verdict"] is None
 

@@ -6,7 +6,7 @@ import statistics
 import yaml
 
 from analysis import chung2000, numbers
-from analysis.tables import FULL_SCALE, ROOT, scaled
+from analysis.tables import ROOT, at_full_size, scaled
 from analysis.white2001 import (
     ARRAYS,
     COMPARED,
@@ -366,7 +366,7 @@ def phases_of(table: Table, row: str, half: str) -> dict:
     def found(source: Table | None) -> list[dict]:
         """The numbers at the paper's size."""
         entries = [source.row(row, column) for column in columns] if source else []
-        return [entry for entry in entries if entry["reproduced"] is not None and entry["scale"] == FULL_SCALE]
+        return list(filter(at_full_size, entries))
 
     own, other = found(table), found(table.beside)
     entries = own or other
