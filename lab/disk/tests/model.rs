@@ -617,26 +617,39 @@ fn look_turns_and_sstf_goes_near() {
     assert_eq!(order("sstf", &[3900, 200, 2600]), [2600, 3900, 200]);
 }
 
-/// How long a request far away waits under a stream of near ones, in ns.
-fn wait_of_a_far_one(op: spindle_disk::Op, settings: &str) -> i64 {
+/// How long a request far away waits under a stream of `near` ones, each as its number says, in ns.
+fn wait_of_a_far_one(
+    op: spindle_disk::Op,
+    settings: &str,
+    near: impl Fn(i64) -> (i64, u64),
+) -> i64 {
     let drive = small_drive(&format!("{settings}\nread_ahead_stop = \"request\""));
-    // Two of them wait when the far one comes, so that it does not find the arm idle.
-    let near = |i: i64| (i * MS / 5, op, (i as u64 * 37) % 200, 1);
-    let mut requests: Vec<_> = (0..3).map(near).collect();
-    requests.push((MS / 2, op, 3900, 1));
-    requests.extend((3..400).map(near));
+    let near = |i: i64| (near(i).0, op, near(i).1, 1);
+    // Some of them wait when the far one comes, so that it does not find the arm idle.
+    let far_at = MS / 2;
+    let (mut requests, after): (Vec<_>, Vec<_>) = (0..400).map(near).partition(|r| r.0 < far_at);
+    requests.push((far_at, op, 3900, 1));
+    requests.extend(after);
     let lines = run(&mut lab_of(drive, test_bus(""), 256), &requests);
     let far = lines.iter().find(|l| l.lbn == 3900).unwrap();
     far.acknowledged - far.arrival
 }
 
+/// One request every 0.2 ms, all over two tracks.
+fn scattered(i: i64) -> (i64, u64) {
+    (i * MS / 5, (i as u64 * 37) % 200)
+}
+
+/// One sector after the other, as fast as the medium.
+fn in_a_row(i: i64) -> (i64, u64) {
+    (i * MS / 10, i as u64)
+}
+
 #[test]
 fn aged_sptf_serves_what_sptf_starves() {
     let aged = "queue = \"aged_sptf\"\naged_sptf_permille = 200";
-    let (plain, aged) = (
-        wait_of_a_far_one(Read, "queue = \"sptf\""),
-        wait_of_a_far_one(Read, aged),
-    );
+    let plain = wait_of_a_far_one(Read, "queue = \"sptf\"", scattered);
+    let aged = wait_of_a_far_one(Read, aged, scattered);
     assert!(aged * 3 < plain * 2, "aged {aged} ns, plain {plain} ns");
 }
 
@@ -646,16 +659,28 @@ fn nothing_waits_much_longer_than_the_age_limit() {
     for op in [Read, Write] {
         for queue in ["sptf", "sstf"] {
             let queue = format!("queue = \"{queue}\"");
-            let without = wait_of_a_far_one(op, &queue);
+            let without = wait_of_a_far_one(op, &queue, scattered);
             let limit = 20 * MS;
             let limited = format!("{queue}\ncommand_age_limit_ns = {limit}");
-            let with = wait_of_a_far_one(op, &limited);
+            let with = wait_of_a_far_one(op, &limited, scattered);
             // What the arm is at, and the far one itself.
             assert!(with < limit + 30 * MS, "{op:?} {queue}: {with} ns");
             assert!(without > 2 * with, "{op:?} {queue}: {without} ns without");
             // A limit that nothing reaches changes nothing.
             let far = format!("{queue}\ncommand_age_limit_ns = {}", without + MS);
-            assert_eq!(wait_of_a_far_one(op, &far), without);
+            assert_eq!(wait_of_a_far_one(op, &far, scattered), without);
         }
     }
+}
+
+#[test]
+fn appended_writes_pass_no_write_that_is_overdue() {
+    let one = "queue = \"sptf\"\nwrite_segments = 1";
+    let without = wait_of_a_far_one(Write, one, in_a_row);
+    let limited = format!("{one}\ncommand_age_limit_ns = {}", 5 * MS);
+    let with = wait_of_a_far_one(Write, &limited, in_a_row);
+    assert!(
+        with < 20 * MS && 2 * with < without,
+        "{with} ns, {without} ns without"
+    );
 }
