@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: MIT
 """What goes wrong inside a real guest, and on a real full disk: one clear message each, and no QEMU left."""
 
+import os
+import re
+import shutil
 import subprocess
+from dataclasses import replace
 
 import pytest
 
-from lab.cell import cells, identity, images, job, paths, run
+from lab.cell import cells, config, identity, images, job, paths, run, trace
 from lab.cell.errors import EnvironmentMissing
 
 RUN = "scsi-virtio.ultrastar-36zx.t32.both"
@@ -64,3 +68,84 @@ def test_full_disk_voids_the_run(built, tmp_path, monkeypatch):
             reasons(built, tmp_path)
     finally:
         subprocess.run(["umount", "-l", tmp_path], check=True)
+
+
+def slow_and_impatient(folder, monkeypatch, one, overhead_ms, seek_ms, cache=True):
+    """A disk that takes its time, and a guest that waits for one second only."""
+    folder.mkdir()
+    entries = folder / "catalogue"
+    shutil.copytree(paths.ROOT / "lab/disk/catalogue", entries)
+    entry = entries / "drives" / f"{one.drive}.toml"
+    text = entry.read_text(encoding="utf-8")
+    for name, value in (
+        ("overhead_(?:read|write)_miss_ns", f"[{overhead_ms}_000_000, {overhead_ms}_000_001]"),
+        ("seek_(?:read|write)", f"{{ curve_ns = [{seek_ms}_000_000, 40_200, 254] }}"),
+        ("seek_(?:read|write)_mean_ns", f"{seek_ms * 1000 + 5840}_000"),
+    ):
+        text, count = re.subn(rf"(?<=\n)(\[{name}\]\nvalue = ).*", rf"\g<1>{value}", text)
+        assert count == 2, name
+    entry.write_text(text, encoding="utf-8")
+    topology, lines, assumption = job.topology_text, job.disk_lines, config.assumption
+    monkeypatch.setattr(job, "topology_text", lambda of_run, _: topology(of_run, str(entries)))
+    impatient = [f"set /sys/block/{job.disk_name(one)}/device/timeout 1"]
+    monkeypatch.setattr(job, "disk_lines", lambda of_run, cell: lines(of_run, cell) + impatient)
+    monkeypatch.setattr(
+        config, "assumption", lambda paper, key: cache if key == "write_cache" else assumption(paper, key)
+    )
+
+
+def one_cell(profile, run_id, words):
+    """A run cut to the first cell with these words."""
+    whole = cells.run(profile, run_id)
+    return replace(whole, cells=tuple(cell for cell in whole.cells if words in cell.id)[:1])
+
+
+def test_reset_of_a_port_with_commands_outstanding_is_no_result(built, tmp_path, monkeypatch):
+    """The guest goes on, the cell fails with the kernel's words, and all that twice alike."""
+    one = one_cell("smoke", "ide-ahci.deskstar-75gxp.t32.both", "rawio-read-random")
+    slow_and_impatient(tmp_path / "slow", monkeypatch, one, overhead_ms=100, seek_ms=1)
+    found = []
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        outcome = run.execute(one, built, tmp_path / name, lambda line: None, stall_s=120)
+        found.append((outcome.results, outcome.traces, outcome.console))
+    assert found[0] == found[1]
+    (result,) = found[0][0].values()
+    assert result["status"] == "failed" and result["metrics"] is None
+    assert re.match(
+        r"the guest reset the disk's port: 'ata1.00: exception Emask 0x0 .* frozen': a command took longer than its "
+        r"time-out; the guest reports: exec rawio: exit status 1: rawio: child \d+: read at byte \d+: Input",
+        result["reason"],
+    )
+
+
+@pytest.mark.parametrize("tags", ["t4", "tnone"])
+def test_workload_ends_right_after_resets(built, tmp_path, monkeypatch, tags):
+    """Linux gives a command again after the reset; queued (NCQ) or not (DMA), the data is where it belongs."""
+    one = one_cell("quick", f"ide-ahci.deskstar-75gxp.{tags}.both", "rawio-write-random")
+    slow_and_impatient(tmp_path / "slow", monkeypatch, one, overhead_ms=300, seek_ms=900, cache=False)
+    command = job.workload_command
+    small = {"--bytes": 4 * 8192, "--children": 1}
+
+    def shortened(of_run, cell):
+        words = command(of_run, cell).split(" ")
+        return " ".join(str(small.get(before, word)) for before, word in zip(["", *words], words, strict=False))
+
+    monkeypatch.setattr(job, "workload_command", shortened)
+    work = tmp_path / "work"
+    work.mkdir()
+    left = run.boot(one, built, work, lambda line: None, stall_s=120)
+    (cell,) = one.cells
+    assert left.problem is None
+    said = left.report.cells[cell.id]
+    assert (said.exit_status, said.problem, said.metrics["requests"]) == (0, None, 4)
+    (verdict,) = run.judge(one, left.report, left.traces, left.problem, left.console).values()
+    assert verdict[1].startswith("the guest reset the disk's port: 'ata1.00: exception Emask 0x0 ")
+    written = [request.lbn for request in trace.parse(left.traces[cell.id]) if request.op == "W"]
+    assert len(written) > len(set(written)) == 4
+    disk = os.open(work / "disk.img", os.O_RDONLY)
+    try:
+        assert all(os.pread(disk, 8192, lbn * trace.SECTOR_BYTES) == bytes([1]) * 8192 for lbn in written)
+        assert os.pread(disk, 8192, 0) == bytes(8192)  # a DMA that loses its state in the reset writes here
+    finally:
+        os.close(disk)

@@ -12,6 +12,7 @@ import ctypes
 import errno
 import json
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -43,6 +44,8 @@ FS_CELL_BYTES = 5 << 30
 STDERR_TAIL_LINES = 5
 STDERR_TAIL_CHARACTERS = 600
 
+TROUBLE_LINE = re.compile(r"\[ *(\d+)\.(\d{6})\] (ata[\d.]+: exception Emask .* frozen.*|I/O error, dev .*)")
+
 
 @dataclass
 class Timing:
@@ -65,6 +68,27 @@ class Boot:
     timing: Timing
     problem: str | None
     """Why the run as a whole went wrong."""
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """A line of the guest's kernel that no measured cell may have."""
+
+    at_ns: int
+    """Time of the kernel's clock."""
+    line: str
+
+    @property
+    def reset(self) -> bool:
+        """The kernel has lost patience, and resets the port."""
+        return self.line.startswith("ata")
+
+    @property
+    def reason(self) -> str:
+        """The same as the reason of a failed cell."""
+        if self.reset:
+            return f"the guest reset the disk's port: {self.line!r}: a command took longer than its time-out"
+        return f"the guest had an I/O error: {self.line!r}: a disk failed, or a command took longer than its time-out"
 
 
 @dataclass
@@ -281,6 +305,28 @@ def failed_disk_line(console: str) -> str | None:
     return None
 
 
+def disk_trouble(console: str) -> list[Trouble]:
+    """What the kernel said of disks that did not answer in time, or that failed."""
+    found = []
+    for line in console.splitlines():
+        if match := TROUBLE_LINE.match(line):
+            seconds, micros, words = match.groups()
+            found.append(Trouble((int(seconds) * 1_000_000 + int(micros)) * 1000, words.strip()))
+    return found
+
+
+def trouble_of(cell: cells.Cell, traces: dict[str, str], troubles: list[Trouble]) -> Trouble | None:
+    """The trouble that a cell suffered from, in it or before it: once a kernel has reset a port it uses the disk
+    otherwise than before. A reset says more than the errors that follow from it."""
+    labels = list(traces)
+    after = labels[labels.index(cell.id) + 1 :] if cell.id in traces else []
+    if after:
+        # The kernel's clock is a few hundredths of a second behind the trace's: at worst a cell too many fails.
+        end_ns = trace.began_ns(traces[after[0]])
+        troubles = [trouble for trouble in troubles if trouble.at_ns < end_ns]
+    return min(troubles, key=lambda trouble: not trouble.reset, default=None)
+
+
 def run_problem(status: int, killed_because: str | None, console: str, stderr: str, report: agent.Report) -> str | None:
     """Why the run as a whole went wrong, in one line; None if it did not."""
     panic = panic_line(console)
@@ -393,7 +439,7 @@ def failure_of(said: agent.CellReport) -> str | None:
 
 
 def judge(
-    run: cells.Run, report: agent.Report, traces: dict[str, str], problem: str | None
+    run: cells.Run, report: agent.Report, traces: dict[str, str], problem: str | None, console: str = ""
 ) -> dict[str, tuple[dict | None, str | None]]:
     """Metrics or reason of failure of each cell."""
     verdicts: dict[str, tuple[dict | None, str | None]] = {}
@@ -423,6 +469,12 @@ def judge(
     if problem and verdicts[last][1] is None:
         # The end of the report is missing: what came last may be, too.
         verdicts[last] = (None, problem)
+    troubles = disk_trouble(console)
+    for cell in run.cells:
+        reason = verdicts[cell.id][1]
+        trouble = trouble_of(cell, traces, troubles)
+        if trouble and (trouble.reset or reason is None):
+            verdicts[cell.id] = (None, f"{trouble.reason}; {reason or 'see console.log'}")
     return verdicts
 
 
@@ -510,7 +562,7 @@ def execute(run: cells.Run, build: Path, work: Path, say, stall_s: float = STALL
     """Serve a run: boot it and judge what it left."""
     guest = identity.guest_built(build, run.array)
     left = boot(run, build, work, say, stall_s)
-    verdicts = judge(run, left.report, left.traces, left.problem)
+    verdicts = judge(run, left.report, left.traces, left.problem, left.console)
     return Outcome(
         results={cell.id: result_of(run, cell, guest, *verdicts[cell.id]) for cell in run.cells},
         traces={cell.id: left.traces.get(cell.id, trace.HEADER + "\n") for cell in run.cells},

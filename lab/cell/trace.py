@@ -93,6 +93,12 @@ def split(text: str) -> dict[str, str]:
     return {label: "\n".join(part) + "\n" for label, part in cells.items()}
 
 
+def began_ns(text: str) -> int:
+    """Virtual time of a cell's marker, from its part of the trace."""
+    words = text.splitlines()[1].split()
+    return int(words[words.index("now_ns") + 1])
+
+
 def parse(text: str) -> list[Request]:
     """The requests of a trace; comment lines are passed over."""
     requests = []

@@ -15,6 +15,10 @@ from lab.cell.trace import HEADER
 
 REQUESTS = 1280
 NS = 1_000_000
+TROUBLES = {
+    "reset": "ata1.00: exception Emask 0x0 SAct 0x30000 SErr 0x0 action 0x6 frozen",
+    "io-error": "I/O error, dev sda, sector 2659296 op 0x1:(WRITE) flags 0x8800 phys_seg 1 prio class 2",
+}
 
 
 def main() -> int:
@@ -64,6 +68,8 @@ def main() -> int:
             if mode == "hang" and "random" in cell:
                 print("spindle: the limit of 840 virtual seconds was reached", file=sys.stderr)
                 return 70
+            if mode in TROUBLES and "read-random" in cell:
+                console.write(f"[{now / 1e9:12.6f}] {TROUBLES[mode]}\n")
             if mode == "crash" and "random" in cell:
                 os.abort()
         elif word == "exec" and "--op" not in rest:

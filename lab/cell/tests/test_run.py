@@ -62,6 +62,26 @@ def test_run_hang_keeps_what_was_measured(lab):
     assert "limit of virtual time was reached" in results["rawio-write-sequential"]["reason"]
 
 
+def test_run_reset_of_a_port_spoils_what_comes_after(lab):
+    done = outcome(lab, "reset")
+    found = [result["reason"] for result in done.results.values()]
+    first = next(number for number, name in enumerate(done.results) if "read-random" in name)
+    assert first > 0 and set(found[:first]) == {None}
+    assert set(found[first:]) == {
+        "the guest reset the disk's port: 'ata1.00: exception Emask 0x0 SAct 0x30000 SErr 0x0 action 0x6 frozen': "
+        "a command took longer than its time-out; see console.log"
+    }
+
+
+def test_run_io_error_of_the_guest_is_no_number(lab):
+    result = by_pattern(outcome(lab, "io-error"))["rawio-read-random"]
+    assert result["metrics"] is None
+    assert result["reason"] == (
+        "the guest had an I/O error: 'I/O error, dev sda, sector 2659296 op 0x1:(WRITE) flags 0x8800 phys_seg 1 prio "
+        "class 2': a disk failed, or a command took longer than its time-out; see console.log"
+    )
+
+
 def test_run_crash_names_signal(lab):
     assert "SIGABRT" in by_pattern(outcome(lab, "crash"))["rawio-read-random"]["reason"]
 
