@@ -20,6 +20,8 @@ BLOCKS = 12288
 """Of a hardware array, a file system has the first 48 MiB; its rebuild begins there."""
 REBUILD_S = 20
 """At rebuild_kib_s = 10240 a spare has by then at least its part of the file system, and by far not its whole."""
+SMALL, SMALL_S = "ibm-0663", 4000
+"""A drive of 1 GB, and when its rebuild is surely over."""
 SETTLE = ("exec sleep 1", "end")
 """md writes its superblocks a little later; a marker wants all disks idle."""
 
@@ -139,6 +141,7 @@ def test_hardware_array_keeps_what_it_was_given(built, tmp_path, monkeypatch, na
     left = run.boot(dataclasses.replace(one, script=tuple(script)), built, tmp_path, lambda line: None)
     said = left.report.cells
     assert left.report.done, left.problem
+    assert left.array.state == "lost" and [unit for unit, _ in left.array.failed] == ["m1", "m0"]
     assert said["make"].problem is None, said["make"]
     found = {}
     for label in ("write", "degraded", "change", "rebuilt"):
@@ -155,6 +158,21 @@ def test_hardware_array_keeps_what_it_was_given(built, tmp_path, monkeypatch, na
     assert BLOCKS * 8 // max(members - 1, 1) < rebuilt <= 10240 * 2 * (REBUILD_S + 1)
     lost = [r for r in trace.parse(left.traces["degraded"]) if r.device == "m1" and r.hit != "failed"]
     assert all(r.arrival_ns <= lost[0].arrival_ns + 2_000_000 for r in lost), lost
+
+
+@pytest.mark.parametrize(("rest_s", "state"), [(5, "rebuilding"), (SMALL_S, "whole")])
+def test_hardware_array_says_how_far_its_spare_is(built, tmp_path, monkeypatch, rest_s, state):
+    """On the smallest drives of the catalogue, a spare is whole in an hour."""
+    array = dataclasses.replace(volumes.hardware("raid5-scsi-8"), members=3, spares=1)
+    monkeypatch.setattr(volumes, "hardware", lambda found: array if found == array.name else None)
+    changed = "\n[array.set]\nmembers = 3\nspares = 1\n"
+    add_to_topology(monkeypatch, fault("m1", "rest", 1_000_000), changed)
+    monkeypatch.setattr(job, "time_limit_s", lambda one: 2 * SMALL_S)
+    one = attempt.run_of(attempt.parse(["--array", array.name, "--drive", SMALL, "--", "true"]))
+    script = ("cell rest 1", f"exec sleep {rest_s}", f"exec dd if={job.device(one)} of=/dev/null count=1", "end")
+    left = run.boot(dataclasses.replace(one, script=script), built, tmp_path, lambda line: None)
+    assert left.report.done and left.report.cells["rest"].problem is None, left.report.cells["rest"]
+    assert left.array.state == state
 
 
 def rawio(build, work, array, faults, monkeypatch, drive="ultrastar-36zx"):
@@ -212,6 +230,18 @@ def test_hardware_array_that_lost_data_is_no_result(built, tmp_path, monkeypatch
     assert result["status"] == "failed"
     assert "exec rawio: exit status 1: rawio: child" in result["reason"]
     assert "Input/output error" in result["reason"]
+    assert result["array_state"]["state"] == "lost"
+    assert [failure["member"] for failure in result["array_state"]["failed"]] == faults
+
+
+@pytest.mark.parametrize("name", ["raid5-ide-8", "twinstor-2"])
+def test_hardware_array_with_a_failed_member_is_found_at_the_end(built, tmp_path, monkeypatch, name):
+    """As with md; the guest sees a disk that serves all, so that only topology and trace know."""
+    result = rawio(built, tmp_path, name, ["m1"], monkeypatch, "deskstar-75gxp")
+    assert result["status"] == "failed" and result["metrics"] is None
+    assert result["array_state"]["state"] == "degraded"
+    assert result["reason"].startswith(f"array {name!r} lost members: m1 failed at ")
+    assert result["reason"].endswith("; it ended degraded")
 
 
 @pytest.mark.parametrize("faults", [["disk1"], ["disk0", "disk2"]])
