@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Which members of a hardware array failed, and how it ended: from topology and trace."""
 
+from dataclasses import replace
+
 import pytest
 
-from lab.cell import cells, config, job, lost_members, run, trace, volumes
+from lab.cell import attempt, cells, config, lost_members, run, trace, volumes
 
 UNIT = 128
 MEMBERS = {"raid0": 2, "raid1": 2, "raid10": 4, "raid5": 3}
@@ -83,7 +85,7 @@ def test_lost_members_torn_marker(monkeypatch):
         lost_members.at_the_end(topology("raid5", [("m1", "one", 1)]), {"one": "# cell one seed 1"}, lambda: 0)
 
 
-def test_run_with_a_lost_member_has_no_number(lab, monkeypatch):
+def test_run_with_a_lost_member_has_no_number(lab):
     """The stand-in for QEMU knows nothing of faults: all reads are served."""
     cell = cells.Cell(
         paper="white2001",
@@ -100,12 +102,11 @@ def test_run_with_a_lost_member_has_no_number(lab, monkeypatch):
         tables=(),
     )
     one = cells.Run(cell.run, cell.paper, cell.controller, cell.drive, cell.tags, (cell,))
-    text = job.topology_text
     results = []
-    for number, fault in enumerate(("", f'\n[[fault]]\nunit = "m1"\nmarker = "{cell.id}"\nafter_marker_ns = 5\n')):
-        monkeypatch.setattr(job, "topology_text", lambda *given, fault=fault: text(*given) + fault)
-        (lab / f"work{number}").mkdir()
-        results.append(run.execute(one, lab, lab / f"work{number}", lambda line: None).results[cell.id])
+    for faults in ((), (("m1", cell.id, 5),)):
+        work = lab / f"work{len(results)}"
+        work.mkdir()
+        results.append(run.execute(replace(one, faults=faults), lab, work, lambda line: None).results[cell.id])
     whole, degraded = results
     assert whole["status"] == "ok" and "array_state" not in whole
     assert degraded["status"] == "failed" and degraded["metrics"] is None
@@ -114,3 +115,21 @@ def test_run_with_a_lost_member_has_no_number(lab, monkeypatch):
     said = f"array 'raid5-ide-8' lost members: m1 failed at {at_ns} ns; it ended degraded"
     assert degraded["reason"] == said
     config.check(degraded, "result", "result")
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("m9@1", "--fail m9@1: no drive is called 'm9'; "),
+        ("m1", "--fail m1: when? Write m1@ and seconds, e.g. m1@2.5"),
+        ("m1@-1", "--fail m1@-1: when? "),
+    ],
+)
+def test_attempt_fail_is_checked(lab, capsys, word, said):
+    assert attempt.main(["--array", "raid5-ide-8", "--drive", "deskstar-75gxp", "--fail", word, "--", "true"]) == 1
+    assert f"error: {said}" in capsys.readouterr().err
+
+
+def test_attempt_fail(lab):
+    words = ["--array", "raid5-ide-8", "--drive", "deskstar-75gxp", "--fail", "m1@0.5", "--", "true"]
+    assert attempt.run_of(attempt.parse(words)).faults == (("m1", "attempt", 500_000_000),)
