@@ -31,6 +31,7 @@ use self::rebuild::Rebuild;
 use crate::bus::{Phase, Turn};
 use crate::geometry::SECTOR_BYTES;
 use crate::lab::{to_ns, Event, Lost, Op, Shared, EIO};
+use crate::tags::{Request, Tags};
 use crate::topology::ArraySpec;
 use crate::trace::{Hit, Key, Line, Medium};
 
@@ -51,15 +52,6 @@ struct Command {
     /// Reads: goes on where the one before it ended.
     sequential: bool,
     failed: bool,
-}
-
-/// A command that has no tag yet.
-#[derive(Debug)]
-struct Waiting {
-    op: Op,
-    lbn: u64,
-    sectors: u64,
-    cookie: u64,
 }
 
 /// What the processor does.
@@ -104,9 +96,7 @@ pub(crate) struct Array {
     layout: Layout,
     write_back: bool,
 
-    commands: Vec<Option<Command>>,
-    outstanding: u32,
-    untagged: VecDeque<Waiting>,
+    commands: Tags<Command>,
     processor: VecDeque<(Work, i64)>,
 
     /// Writes that wait for room in the cache.
@@ -151,9 +141,7 @@ impl Array {
             unit,
             bus,
             write_back: file.write_back.value,
-            commands: (0..spec.max_tags).map(|_| None).collect(),
-            outstanding: 0,
-            untagged: VecDeque::new(),
+            commands: Tags::new(spec.max_tags),
             processor: VecDeque::new(),
             room: VecDeque::new(),
             cache: Self::empty_cache(&file, &spec.layout),
@@ -198,7 +186,7 @@ impl Array {
 
     /// Nothing of the host's is under way and all its data is with the members.
     pub fn idle(&self) -> bool {
-        self.outstanding == 0 && self.cache.held() == 0 && self.pending.is_empty()
+        self.commands.is_empty() && self.cache.held() == 0 && self.pending.is_empty()
     }
 
     /// Whether it rebuilds, for which nobody waits.
@@ -228,25 +216,14 @@ impl Array {
 
     // Commands: from the host to the processor.
 
-    pub fn submit(&mut self, op: Op, lbn: u64, sectors: u64, cookie: u64, shared: &mut Shared) {
-        let waiting = Waiting {
-            op,
-            lbn,
-            sectors: if op == Op::Flush { 0 } else { sectors },
-            cookie,
-        };
-        if (self.outstanding as usize) < self.commands.len() {
-            self.arrive(waiting, shared);
-        } else {
-            self.untagged.push_back(waiting);
+    pub fn submit(&mut self, request: Request, shared: &mut Shared) {
+        if let Some(tagged) = self.commands.admit(request) {
+            self.arrive(tagged, shared);
         }
     }
 
-    fn arrive(&mut self, new: Waiting, shared: &mut Shared) {
-        let free = self.commands.iter().position(Option::is_none);
-        let slot = free.expect("a tag is free");
-        self.outstanding += 1;
-        self.commands[slot] = Some(Command {
+    fn arrive(&mut self, new: Request, shared: &mut Shared) {
+        let slot = self.commands.put(|depth| Command {
             op: new.op,
             lbn: new.lbn,
             sectors: new.sectors,
@@ -254,13 +231,13 @@ impl Array {
             arrival_ns: to_ns(shared.now_ps),
             start_ns: None,
             medium: Medium::None,
-            depth: self.outstanding,
+            depth,
             hit: Hit::None,
             left: 0,
             sequential: false,
             failed: false,
         });
-        self.ask_bus(slot as u32, Phase::Command, shared);
+        self.ask_bus(slot, Phase::Command, shared);
     }
 
     fn ask_bus(&self, slot: u32, phase: Phase, shared: &mut Shared) {
@@ -337,9 +314,7 @@ impl Array {
 
     /// Acknowledges a command; returns the key of its trace line.
     fn complete(&mut self, slot: u32, shared: &mut Shared) -> Key {
-        let command = self.commands[slot as usize].take();
-        let command = command.expect("only a live command completes");
-        self.outstanding -= 1;
+        let command = self.commands.take(slot);
         let status = if command.failed { EIO } else { 0 };
         let ordinal = shared.next_ordinal(self.unit);
         let acknowledged_ns = shared.complete(self.unit, command.cookie, status);
@@ -370,7 +345,7 @@ impl Array {
             (write.slot, write.ordinal) = (None, Some(ordinal));
             self.drop_safe(number);
         }
-        if let Some(next) = self.untagged.pop_front() {
+        if let Some(next) = self.commands.next() {
             self.arrive(next, shared);
         }
         key
@@ -407,7 +382,7 @@ impl Array {
 
     /// Whether so much of a sequential stream is outstanding that all copies should serve it.
     fn splits(&self) -> bool {
-        let commands = self.commands.iter().flatten();
+        let commands = self.commands.iter().map(|(_, command)| command);
         let stream = commands.filter(|c| c.op == Op::Read && c.sequential);
         let sectors: u64 = stream.map(|c| c.sectors).sum();
         self.file.read_balance.value == ReadBalance::Twinstor
@@ -695,12 +670,10 @@ impl Array {
     }
 
     fn command(&self, slot: u32) -> &Command {
-        let command = self.commands[slot as usize].as_ref();
-        command.expect("the slot holds a live command")
+        &self.commands[slot]
     }
 
     fn command_mut(&mut self, slot: u32) -> &mut Command {
-        let command = self.commands[slot as usize].as_mut();
-        command.expect("the slot holds a live command")
+        &mut self.commands[slot]
     }
 }

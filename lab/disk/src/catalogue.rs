@@ -256,6 +256,7 @@ pub struct DriveFile {
     pub overhead_completion_ns: Option<Entry<[u64; 2]>>,
     pub sector_transfer_ns: Option<Entry<u64>>,
     pub aged_sptf_permille: Option<Entry<u32>>,
+    pub command_age_limit_ns: Option<Entry<u64>>,
 }
 
 /// The value of an optional key.
@@ -652,6 +653,9 @@ impl DriveModel {
         }
         if !file.queue_algorithms.value.contains(&file.queue.value) {
             return wrong("queue", "is not one of queue_algorithms".into());
+        }
+        if value_or(&file.command_age_limit_ns, 1) == 0 {
+            return wrong("command_age_limit_ns", "must be above 0".into());
         }
         let buffered = file.bus_kind.value != BusKind::Ipi;
         let (reads, writes) = (file.read_segments.value, file.write_segments.value);

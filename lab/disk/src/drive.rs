@@ -30,11 +30,12 @@ use std::collections::VecDeque;
 
 use self::arm::Job;
 use self::buffer::{ReadSegment, WriteSegment};
-use self::command::{Command, Waiting};
+use self::command::Command;
 use self::destage::{Flush, OpenWrite};
 use self::read_ahead::Ahead;
 use crate::catalogue::{BusKind, DriveModel, QueueAlgorithm};
 use crate::mechanics::{Head, Mechanics};
+use crate::tags::Tags;
 
 /// A drive and all it is doing.
 #[derive(Debug)]
@@ -45,13 +46,13 @@ pub(crate) struct Drive {
     hold: bool,
     buffered: bool,
     queue: QueueAlgorithm,
+    /// Nothing waits for longer while anything younger is served.
+    age_limit_ns: i64,
     /// LOOK: the way the arm goes.
     inwards: bool,
     write_cache: bool,
 
-    commands: Vec<Option<Command>>,
-    outstanding: u32,
-    untagged: VecDeque<Waiting>,
+    commands: Tags<Command>,
     serial: u64,
     decode: VecDeque<u32>,
     wrote_last: bool,
@@ -87,6 +88,8 @@ impl Drive {
         let read_segments = vec![ReadSegment::default(); file.read_segments.value as usize];
         let write_segments = (0..file.write_segments.value).map(|_| WriteSegment::default());
         let write_segments = write_segments.collect();
+        let limit_ns = file.command_age_limit_ns.as_ref().map(|e| e.value);
+        let age_limit_ns = limit_ns.map_or(i64::MAX, |ns| ns as i64);
         let mechanics = Mechanics::new(model);
         let head = mechanics.parked(0);
         Self {
@@ -96,11 +99,10 @@ impl Drive {
             hold: kind == BusKind::Ata && max_tags == 1,
             buffered: kind != BusKind::Ipi,
             queue,
+            age_limit_ns,
             inwards: true,
             write_cache,
-            commands: (0..max_tags).map(|_| None).collect(),
-            outstanding: 0,
-            untagged: VecDeque::new(),
+            commands: Tags::new(max_tags),
             serial: 0,
             decode: VecDeque::new(),
             wrote_last: false,
@@ -156,7 +158,7 @@ impl Drive {
 
     /// The state after a marker. Only an idle drive is reset.
     pub fn reset(&mut self, now_ps: i64, phase_ps: i64) {
-        assert!(self.outstanding == 0 && self.clean() && self.job.is_none());
+        assert!(self.commands.is_empty() && self.clean() && self.job.is_none());
         self.mechanics.set_phase(phase_ps);
         self.head = self.mechanics.parked(now_ps);
         self.read_segments

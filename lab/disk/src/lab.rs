@@ -9,6 +9,7 @@ use crate::bus::{move_ps, Bus, Phase, Turn};
 use crate::drive::Drive;
 use crate::error::Error;
 use crate::rng::SplitMix64;
+use crate::tags::Request;
 use crate::topology::{queue_of, Fault, Topology, UnitKind};
 use crate::trace::{Hit, Line, Medium, Trace};
 
@@ -152,16 +153,6 @@ pub(crate) enum Event {
     },
 }
 
-/// A command of an array to one of its members.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct MemberOp {
-    pub unit: u32,
-    pub op: Op,
-    pub lbn: u64,
-    pub sectors: u64,
-    pub cookie: u64,
-}
-
 impl Event {
     /// The drive or array that it is of.
     fn unit(&self) -> Option<u32> {
@@ -199,7 +190,8 @@ pub(crate) struct Shared {
     /// By unit: the array that it is a member of.
     array_of: Vec<Option<usize>>,
     /// Commands for members, and those that are done; their completions are counted apart.
-    pub member_ops: VecDeque<MemberOp>,
+    /// Commands for members, each with its unit.
+    pub member_ops: VecDeque<(u32, Request)>,
     member_done: VecDeque<Completion>,
     member_completed: u64,
 }
@@ -322,10 +314,7 @@ enum Unit {
 /// A command that a failed drive refuses.
 #[derive(Debug)]
 struct Refused {
-    op: Op,
-    lbn: u64,
-    sectors: u64,
-    cookie: u64,
+    request: Request,
     arrival_ns: i64,
     depth: u32,
 }
@@ -644,25 +633,23 @@ impl Lab {
         self.advance(now_ns);
         self.submitted = true;
         self.shared.outstanding += 1;
+        let request = Request::new(op, lbn, sectors, cookie, tag);
         match self
             .arrays
             .get_mut((unit as usize).wrapping_sub(self.units.len()))
         {
-            Some(array) => array.submit(op, lbn, sectors, cookie, &mut self.shared),
-            None => self.give(unit, op, lbn, sectors, cookie, tag),
+            Some(array) => array.submit(request, &mut self.shared),
+            None => self.give(unit, request),
         }
         self.serve_arrays();
         Ok(())
     }
 
     /// Hands a command to a drive or a null unit.
-    fn give(&mut self, unit: u32, op: Op, lbn: u64, sectors: u64, cookie: u64, tag: Tag) {
+    fn give(&mut self, unit: u32, request: Request) {
         if let Some(refused) = &mut self.faults.failed[unit as usize] {
             refused.push_back(Refused {
-                op,
-                lbn,
-                sectors: if op == Op::Flush { 0 } else { sectors },
-                cookie,
+                request,
                 arrival_ns: to_ns(self.shared.now_ps),
                 depth: refused.len() as u32 + 1,
             });
@@ -671,9 +658,10 @@ impl Lab {
             return;
         }
         match &mut self.units[unit as usize] {
-            Unit::Drive(drive) => drive.submit(op, lbn, sectors, cookie, tag, &mut self.shared),
+            Unit::Drive(drive) => drive.submit(request, &mut self.shared),
             Unit::Null { latency_ps } => {
                 let at = self.shared.now_ps + *latency_ps;
+                let cookie = request.cookie;
                 self.shared.schedule(at, Event::NullDone { unit, cookie });
             }
         }
@@ -694,8 +682,8 @@ impl Lab {
                     done.ordinal,
                     &mut self.shared,
                 );
-            } else if let Some(op) = self.shared.member_ops.pop_front() {
-                self.give(op.unit, op.op, op.lbn, op.sectors, op.cookie, Tag::Simple);
+            } else if let Some((unit, request)) = self.shared.member_ops.pop_front() {
+                self.give(unit, request);
             } else {
                 break;
             }
@@ -801,11 +789,11 @@ impl Lab {
         let waiting = self.faults.failed[unit as usize].as_mut();
         let refused = waiting.and_then(VecDeque::pop_front);
         let refused = refused.expect("one event for each refused command");
-        let acknowledged_ns = self.shared.complete(unit, refused.cookie, EIO);
+        let acknowledged_ns = self.shared.complete(unit, refused.request.cookie, EIO);
         let line = Line {
-            op: refused.op,
-            lbn: refused.lbn,
-            sectors: refused.sectors,
+            op: refused.request.op,
+            lbn: refused.request.lbn,
+            sectors: refused.request.sectors,
             slot: refused.depth - 1,
             arrival_ns: refused.arrival_ns,
             start_ns: refused.arrival_ns,

@@ -25,6 +25,7 @@ pub mod one_drive;
 pub mod requests;
 pub mod rng;
 pub mod seek;
+mod tags;
 pub mod topology;
 mod trace;
 pub mod validation;

@@ -617,22 +617,45 @@ fn look_turns_and_sstf_goes_near() {
     assert_eq!(order("sstf", &[3900, 200, 2600]), [2600, 3900, 200]);
 }
 
+/// How long a request far away waits under a stream of near ones, in ns.
+fn wait_of_a_far_one(op: spindle_disk::Op, settings: &str) -> i64 {
+    let drive = small_drive(&format!("{settings}\nread_ahead_stop = \"request\""));
+    // Two of them wait when the far one comes, so that it does not find the arm idle.
+    let near = |i: i64| (i * MS / 5, op, (i as u64 * 37) % 200, 1);
+    let mut requests: Vec<_> = (0..3).map(near).collect();
+    requests.push((MS / 2, op, 3900, 1));
+    requests.extend((3..400).map(near));
+    let lines = run(&mut lab_of(drive, test_bus(""), 256), &requests);
+    let far = lines.iter().find(|l| l.lbn == 3900).unwrap();
+    far.acknowledged - far.arrival
+}
+
 #[test]
 fn aged_sptf_serves_what_sptf_starves() {
-    // A stream of near requests against one far away.
-    let wait = |queue: &str, permille: u32| {
-        let drive = small_drive(&format!(
-            "queue = \"{queue}\"\naged_sptf_permille = {permille}\nread_ahead_stop = \"request\""
-        ));
-        // Two of them wait when the far one comes, so that it does not find the arm idle.
-        let near = |i: i64| (i * MS / 5, Read, (i as u64 * 37) % 200, 1);
-        let mut requests: Vec<_> = (0..3).map(near).collect();
-        requests.push((MS / 2, Read, 3900, 1));
-        requests.extend((3..400).map(near));
-        let lines = run(&mut lab_of(drive, test_bus(""), 256), &requests);
-        let far = lines.iter().find(|l| l.lbn == 3900).unwrap();
-        far.acknowledged - far.arrival
-    };
-    let (plain, aged) = (wait("sptf", 0), wait("aged_sptf", 200));
+    let aged = "queue = \"aged_sptf\"\naged_sptf_permille = 200";
+    let (plain, aged) = (
+        wait_of_a_far_one(Read, "queue = \"sptf\""),
+        wait_of_a_far_one(Read, aged),
+    );
     assert!(aged * 3 < plain * 2, "aged {aged} ns, plain {plain} ns");
+}
+
+#[test]
+fn nothing_waits_much_longer_than_the_age_limit() {
+    // Reads wait for the arm, writes for room in the buffer.
+    for op in [Read, Write] {
+        for queue in ["sptf", "sstf"] {
+            let queue = format!("queue = \"{queue}\"");
+            let without = wait_of_a_far_one(op, &queue);
+            let limit = 20 * MS;
+            let limited = format!("{queue}\ncommand_age_limit_ns = {limit}");
+            let with = wait_of_a_far_one(op, &limited);
+            // What the arm is at, and the far one itself.
+            assert!(with < limit + 30 * MS, "{op:?} {queue}: {with} ns");
+            assert!(without > 2 * with, "{op:?} {queue}: {without} ns without");
+            // A limit that nothing reaches changes nothing.
+            let far = format!("{queue}\ncommand_age_limit_ns = {}", without + MS);
+            assert_eq!(wait_of_a_far_one(op, &far), without);
+        }
+    }
 }

@@ -128,7 +128,8 @@ fn check_toml<T: serde::de::DeserializeOwned>(text: &str) -> Result<Option<T>, T
     match toml::from_str::<T>(text) {
         Ok(file) => Ok(Some(file)),
         Err(e) => {
-            prop_assert!(e.message().len() < 1000, "{}", e.message());
+            // The longest names all keys of a drive file.
+            prop_assert!(e.message().len() < 1200, "{}", e.message());
             Ok(None)
         }
     }

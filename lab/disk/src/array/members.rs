@@ -4,7 +4,8 @@
 use super::file::MemberQueue;
 use super::layout::{Level, Part};
 use super::{Array, Work};
-use crate::lab::{MemberOp, Op, Shared};
+use crate::lab::{Op, Shared, Tag};
+use crate::tags::Request;
 
 /// A drive behind the controller.
 #[derive(Debug)]
@@ -159,13 +160,9 @@ impl Array {
             if command.op != Op::Flush {
                 device.handed = command.end;
             }
-            shared.member_ops.push_back(MemberOp {
-                unit: device.unit,
-                op: command.op,
-                lbn: command.lbn,
-                sectors: command.end - command.lbn,
-                cookie: id,
-            });
+            let sectors = command.end - command.lbn;
+            let request = Request::new(command.op, command.lbn, sectors, id, Tag::Simple);
+            shared.member_ops.push_back((device.unit, request));
         }
     }
 

@@ -8,6 +8,7 @@ use super::Drive;
 use crate::bus::Phase;
 use crate::lab::{to_ns, Event, Op, Shared, Tag};
 use crate::mechanics::Target;
+use crate::tags::Request;
 use crate::trace::{Hit, Key, Line, Medium};
 
 /// A command at the drive.
@@ -53,79 +54,44 @@ impl Command {
     }
 }
 
-/// A command that has no tag yet.
-#[derive(Debug)]
-pub(super) struct Waiting {
-    pub op: Op,
-    pub lbn: u64,
-    pub sectors: u64,
-    pub cookie: u64,
-    pub tag: Tag,
-}
-
 impl Drive {
-    pub fn submit(
-        &mut self,
-        op: Op,
-        lbn: u64,
-        sectors: u64,
-        cookie: u64,
-        tag: Tag,
-        shared: &mut Shared,
-    ) {
-        let waiting = Waiting {
-            op,
-            lbn,
-            sectors,
-            cookie,
-            tag,
-        };
-        if (self.outstanding as usize) < self.commands.len() {
-            self.arrive(waiting, shared);
-        } else {
-            self.untagged.push_back(waiting);
+    pub fn submit(&mut self, request: Request, shared: &mut Shared) {
+        if let Some(tagged) = self.commands.admit(request) {
+            self.arrive(tagged, shared);
         }
     }
 
-    fn arrive(&mut self, new: Waiting, shared: &mut Shared) {
-        let slot = self
-            .commands
-            .iter()
-            .position(Option::is_none)
-            .expect("a tag is free");
-        self.outstanding += 1;
+    fn arrive(&mut self, new: Request, shared: &mut Shared) {
         let target = match new.op {
             Op::Flush => Target::default(),
             _ => self.mechanics.target(new.lbn),
         };
-        self.commands[slot] = Some(Command {
+        let serial = self.serial;
+        let slot = self.commands.put(|depth| Command {
             op: new.op,
             lbn: new.lbn,
-            sectors: if new.op == Op::Flush { 0 } else { new.sectors },
+            sectors: new.sectors,
             cookie: new.cookie,
-            serial: self.serial,
+            serial,
             arrival_ns: to_ns(shared.now_ps),
             start_ns: None,
             medium: Medium::None,
-            depth: self.outstanding,
+            depth,
             hit: Hit::None,
             target,
             next: new.lbn,
             moving: VecDeque::new(),
         });
         if new.tag == Tag::Ordered {
-            self.ordered.push_back(self.serial);
+            self.ordered.push_back(serial);
         }
         self.serial += 1;
-        self.ask_bus(slot as u32, Phase::Command, shared);
+        self.ask_bus(slot, Phase::Command, shared);
     }
 
     /// Acknowledges a command; returns the key of its trace line.
     pub(super) fn complete(&mut self, slot: u32, shared: &mut Shared) -> Key {
-        let command = self.commands[slot as usize]
-            .take()
-            .expect("only a live command completes");
-        self.outstanding -= 1;
+        let command = self.commands.take(slot);
         let acknowledged_ns = shared.complete(self.unit, command.cookie, 0);
         assert!(
             acknowledged_ns >= command.arrival_ns,
@@ -144,21 +110,17 @@ impl Drive {
             // Not from here, where the caller is in the middle of its own work.
             shared.schedule(shared.now_ps, Event::Released { unit: self.unit });
         }
-        if let Some(next) = self.untagged.pop_front() {
+        if let Some(next) = self.commands.next() {
             self.arrive(next, shared);
         }
         key
     }
 
     pub(super) fn command(&self, slot: u32) -> &Command {
-        self.commands[slot as usize]
-            .as_ref()
-            .expect("the slot holds a live command")
+        &self.commands[slot]
     }
 
     pub(super) fn command_mut(&mut self, slot: u32) -> &mut Command {
-        self.commands[slot as usize]
-            .as_mut()
-            .expect("the slot holds a live command")
+        &mut self.commands[slot]
     }
 }

@@ -88,7 +88,7 @@ impl Drive {
         let serial = self.command(slot).serial;
         // The barrier itself waits until it is the oldest.
         serial < barrier
-            || serial == barrier && self.commands.iter().flatten().all(|c| c.serial >= barrier)
+            || serial == barrier && self.commands.iter().all(|(_, c)| c.serial >= barrier)
     }
 
     /// Lets go of what is no longer held back.

@@ -4,6 +4,7 @@
 
 use super::arm::Job;
 use super::buffer::Piece;
+use super::command::Command;
 use super::Drive;
 use crate::bus::Phase;
 use crate::catalogue::value_or;
@@ -103,9 +104,10 @@ impl Drive {
             shared.trace.on_medium(line, ns);
         } else {
             // Its status is still being prepared.
-            let mut commands = self.commands.iter_mut().flatten();
-            let command = commands.find(|c| c.serial == done.serial);
-            command.expect("a write lives until its status").medium = Medium::At(ns);
+            let its = |(_, c): &(u32, &Command)| c.serial == done.serial;
+            let slot = self.commands.iter().find(its).map(|(slot, _)| slot);
+            let slot = slot.expect("a write lives until its status");
+            self.command_mut(slot).medium = Medium::At(ns);
         }
     }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-//! The queue algorithm: which of the reads and the dirty extents that wait the arm goes for next.
+//! The queue algorithm: which of the reads and the dirty extents that wait the arm goes for next,
+//! and which of the writes that wait for room gets it. No order may hold a command up for longer
+//! than the drive's age limit, if it has one.
 
 use super::Drive;
 use crate::catalogue::{value_or, QueueAlgorithm};
@@ -29,6 +31,11 @@ pub(super) struct Leave {
 /// 1991, recommend weights near 6 ms of positioning for a second of waiting (recalled, not
 /// verified; a named assumption).
 const AGED_SPTF_PERMILLE: u32 = 6;
+
+/// The cost of what has waited for longer than the drive lets anything wait.
+const OVERDUE: i64 = i64::MIN;
+/// The cost of a read to whose data the head is on its way.
+const STREAMING: i64 = OVERDUE + 1;
 
 impl Drive {
     pub(super) fn choose(&self, now_ps: i64) -> Option<Choice> {
@@ -60,11 +67,10 @@ impl Drive {
                 if self.dirty_segments > 0 && self.blocked(command.lbn, command.end()) {
                     continue;
                 }
-                let cost = if self.queue != QueueAlgorithm::Fcfs
-                    && self.streaming(command.lbn).is_some()
-                {
-                    // The head is on its way there.
-                    i64::MIN
+                let streaming =
+                    self.queue != QueueAlgorithm::Fcfs && self.streaming(command.lbn).is_some();
+                let cost = if streaming && !self.overdue(command.arrival_ns, &leave) {
+                    STREAMING
                 } else {
                     let write = command.op != Op::Read;
                     self.cost(
@@ -95,7 +101,14 @@ impl Drive {
         Leave { at_ps, angle_ps }
     }
 
-    /// The cost by which the queue algorithm compares; the smallest goes first.
+    /// Whether something has waited for longer than the drive lets anything wait.
+    #[inline]
+    pub(super) fn overdue(&self, arrival_ns: i64, leave: &Leave) -> bool {
+        leave.at_ps / 1000 - arrival_ns > self.age_limit_ns
+    }
+
+    /// The cost by which the queue algorithm compares; the smallest goes first, and of what is
+    /// overdue the oldest.
     #[inline]
     pub(super) fn cost(
         &self,
@@ -105,6 +118,9 @@ impl Drive {
         write: bool,
         arrival_ns: i64,
     ) -> i64 {
+        if self.overdue(arrival_ns, leave) {
+            return OVERDUE;
+        }
         let positioning = || {
             let from = From {
                 place: self.head.track.place,

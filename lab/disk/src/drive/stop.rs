@@ -11,11 +11,9 @@ impl Drive {
     /// never holds its bus again. Commands that come later do not get here.
     pub fn fail(&mut self, shared: &mut Shared) {
         let now_ns = to_ns(shared.now_ps);
-        let mut inside: Vec<_> = (0..).zip(&mut self.commands).collect();
-        inside.retain(|(_, command)| command.is_some());
+        let (commands, waiting) = self.commands.drain();
         let mut ended = Vec::new();
-        for (slot, command) in inside {
-            let command = command.take().expect("only live ones are left");
+        for (slot, command) in commands {
             let line = Line {
                 medium: Medium::None,
                 hit: Hit::Failed,
@@ -26,7 +24,7 @@ impl Drive {
         // In the order of their arrival; behind them what had no tag yet.
         ended.sort_unstable_by_key(|(serial, ..)| *serial);
         let mut ended: Vec<_> = ended.into_iter().map(|(_, c, l)| (c, l)).collect();
-        for (waiting, depth) in self.untagged.drain(..).zip(ended.len() as u32 + 1..) {
+        for (waiting, depth) in waiting.into_iter().zip(ended.len() as u32 + 1..) {
             let line = Line {
                 op: waiting.op,
                 lbn: waiting.lbn,
@@ -51,9 +49,7 @@ impl Drive {
 
     /// Drops all work, without an acknowledgement; events of it that wait must be dropped too.
     pub fn stop(&mut self) {
-        self.commands.iter_mut().for_each(|c| *c = None);
-        self.outstanding = 0;
-        self.untagged.clear();
+        self.commands.drain();
         self.decode.clear();
         self.ordered.clear();
         self.held.clear();

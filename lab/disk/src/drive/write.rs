@@ -104,8 +104,14 @@ impl Drive {
         if self.queue == QueueAlgorithm::Fcfs {
             return self.room(first).map(|room| (0, room));
         }
-        let mut best: Option<(i64, usize, Room)> = None;
         let leave = self.leave(shared.now_ps);
+        let overdue = |slot: u32| self.overdue(self.command(slot).arrival_ns, &leave);
+        let late = (0..self.writes.len()).filter(|&i| overdue(self.writes[i]));
+        if let Some(oldest) = late.min_by_key(|&i| self.command(self.writes[i]).serial) {
+            // Others would go on filling the segment that it waits for.
+            return self.room(self.writes[oldest]).map(|room| (oldest, room));
+        }
+        let mut best: Option<(i64, usize, Room)> = None;
         for (index, &slot) in self.writes.iter().enumerate() {
             let command = self.command(slot);
             let cost = match self.room(slot) {
@@ -146,9 +152,7 @@ impl Drive {
         let admitted = self.admitted;
         self.admitted += 1;
         self.use_clock += 1;
-        let command = self.commands[slot as usize]
-            .as_mut()
-            .expect("a waiting write is live");
+        let command = &mut self.commands[slot];
         command.start_ns.get_or_insert(to_ns(shared.now_ps));
         command.next = end;
         if start == command.lbn {
