@@ -11,6 +11,7 @@ min_version("9.0")
 # Rules call `python -m lab.cell...` and so on: the packages lie beside this file.
 sys.path.insert(0, workflow.basedir)
 
+from analysis import table_names
 from lab.cell import cells as lab_cells
 from lab.cell import config as lab_config
 from lab.cell import identity, lock, paths, progress, volumes
@@ -29,7 +30,6 @@ except SpindleError as error:
 BUILD = str(paths.BUILD)
 PYTHON = sys.executable
 PAPER = "white2001"
-TABLES = ["table1", "table2", "table3", "table4", "table5", "table6", "table7"]
 # The results, too: a missing one (a failed cell that is to run again) would else hide behind newer tables.
 REPORT = [
     f"results/{PROFILE}/report.pdf",
@@ -75,10 +75,10 @@ rule first_repetition:
 
 rule white2001:
     input:
-        expand(f"results/{PROFILE}/tables/{PAPER}/{{table}}.tex", table=TABLES),
+        expand(f"results/{PROFILE}/tables/{PAPER}/{{table}}.tex", table=table_names.PRINTED),
 
 
-for table in TABLES:
+for table in table_names.PRINTED:
 
     rule:
         name:

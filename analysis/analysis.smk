@@ -5,30 +5,20 @@
 # drive's change re-runs that drive's cells and then the tables that print them.
 from pathlib import Path
 
-from analysis import cell_list
+from analysis import cell_list, table_names
 
 RESULTS = f"results/{PROFILE}"
 TABLE_DIR = f"{RESULTS}/tables/{PAPER}"
 PUBLISHED_DIR = f"paper/{PAPER}/published"
 ANALYSIS_CODE = sorted(str(path) for path in Path("analysis").glob("*.py"))
-REFERENCE_TABLES = ["table1", "table2"]
-DRIVE_TABLES = ["table3"]
-MEASURED_TABLES = ["table4", "table5", "table6", "table7"]
-EXTRA_TABLES = ["controllers", "postmark", "filesystems", "scaling", "volumes"]
-# Made a second time from the committed reference numbers.
-COMMITTED_TABLES = ["table4", "table6", "table7", "postmark", "filesystems"]
-# Of these, printed where the profile lacks some of their numbers (analysis/reference_page.py).
-COMMITTED_SHOWN = ["table6", "table7", "filesystems"]
-# Of these, with the reference's numbers in the places of those that the profile lacks.
-COMMITTED_FILLED = ["postmark"]
 COMMITTED = sorted(str(path) for path in Path(f"paper/{PAPER}/reference").glob("*.csv"))
 
 
 wildcard_constraints:
-    cells_of="|".join(MEASURED_TABLES + EXTRA_TABLES + [cell_list.ALL]),
-    reference="|".join(REFERENCE_TABLES),
-    measured="|".join(MEASURED_TABLES + EXTRA_TABLES),
-    committed="|".join(COMMITTED_TABLES),
+    cells_of="|".join((*table_names.MEASURED, *table_names.EXTRA, cell_list.ALL)),
+    reference="|".join(table_names.LITERAL),
+    measured="|".join(table_names.MEASURED + table_names.EXTRA),
+    committed="|".join(table_names.COMMITTED),
 
 
 localrules:
@@ -130,7 +120,7 @@ rule reference_page:
         results_of(cell_list.ALL),
         ANALYSIS_CODE,
         COMMITTED,
-        expand(f"{TABLE_DIR}/{{source}}{{table}}.csv", source=["", "reference."], table=COMMITTED_SHOWN),
+        expand(f"{TABLE_DIR}/{{source}}{{table}}.csv", source=["", "reference."], table=table_names.SHOWN),
         cells=f"{RESULTS}/cells/{PAPER}.{cell_list.ALL}.txt",
     output:
         f"{RESULTS}/reference.json",
@@ -148,7 +138,7 @@ rule deviations:
         COMMITTED,
         f"paper/{PAPER}/deviations.yaml",
         "config/schemas/deviations.schema.json",
-        expand(f"{TABLE_DIR}/{{source}}{{table}}.csv", source=["", "reference."], table=["table4", "table6", "table7"]),
+        expand(f"{TABLE_DIR}/{{source}}{{table}}.csv", source=["", "reference."], table=table_names.EXPLAINED),
         cells=f"{RESULTS}/cells/{PAPER}.{cell_list.ALL}.txt",
     output:
         f"{RESULTS}/deviations.json",
@@ -161,8 +151,8 @@ rule deviations:
 
 rule summary:
     input:
-        expand(f"{TABLE_DIR}/{{table}}.csv", table=TABLES + EXTRA_TABLES + ["figure1", "figure2"]),
-        expand(f"{TABLE_DIR}/reference.{{table}}.csv", table=COMMITTED_TABLES),
+        expand(f"{TABLE_DIR}/{{table}}.csv", table=table_names.PRINTED + table_names.EXTRA + table_names.TRACED),
+        expand(f"{TABLE_DIR}/reference.{{table}}.csv", table=table_names.COMMITTED),
         f"paper/{PAPER}/claims.yaml",
         ANALYSIS_CODE,
     output:

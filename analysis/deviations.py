@@ -16,12 +16,12 @@ from pathlib import Path
 
 from analysis import claims, command, load, measures, numbers, reference, tables
 from analysis.errors import ClaimError, DeviationError
+from analysis.table_names import EXPLAINED
 from analysis.tables import ROOT
 from lab.cell import config
 
 FACTOR = 1.5
 """A quotient of ours and the paper's beyond this, either way, wants an explanation."""
-TABLES = ("table4", "table6", "table7")
 NUMBER = "number"
 QUOTIENTS = {"ffs/softupdates": ("ffs", "softupdates"), "ide/scsi": ("ide", "scsi")}
 """Parts of a column: the quotient is the first's number over the second's."""
@@ -116,7 +116,7 @@ def read(path: Path, paper: str) -> list[dict]:
     """The explanations. Raises DeviationError for a repeated id, and for a pattern that fits nothing printed."""
     listed = config.read_yaml(path, "deviations")["deviations"]
     printed = {}
-    for table in TABLES:
+    for table in EXPLAINED:
         rows = [asdict(entry) for entry in tables.read_published(tables.published_dir(paper) / f"{table}.csv")]
         printed[table] = candidates(table, rows)
     seen = set()
@@ -220,8 +220,8 @@ def build(listed: list[dict], found: list[Quantity], results: Path, ids: set[str
 
 def made(args: argparse.Namespace) -> str:
     """The output's text."""
-    own = {table: tables.read(args.tables / f"{table}.csv") for table in TABLES}
-    other = {table: tables.read(args.tables / reference.table_file(table)) for table in TABLES}
+    own = {table: tables.read(args.tables / f"{table}.csv") for table in EXPLAINED}
+    other = {table: tables.read(args.tables / reference.table_file(table)) for table in EXPLAINED}
     ids = set(load.read_cell_list(args.cells))
     committed = reference.read(reference.folder(args.paper))
     listed = read(listed_path(args.paper), args.paper)

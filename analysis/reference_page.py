@@ -8,9 +8,7 @@ import sys
 from pathlib import Path
 
 from analysis import command, load, reference, scaled, tables
-
-SHOWN = ("table6", "table7", "filesystems")
-"""Tables that the report prints from the reference where the profile has not all their numbers."""
+from analysis.table_names import SHOWN
 
 
 def lacking(own: Path, other: Path) -> int:

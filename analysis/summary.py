@@ -13,14 +13,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from analysis import claims, command, numbers, reference, tables
+from analysis.table_names import COMMITTED, EXTRA, PRINTED, TRACED
 
 SCHEMA = "spindle-summary/1"
-PRINTED = ("table1", "table2", "table3", "table4", "table5", "table6", "table7")
-EXTRA = ("controllers", "postmark", "filesystems", "scaling", "volumes")
-TRACED = ("figure1", "figure2")
-"""Made by analysis.figures; in the summary they stand under `extra`."""
-COMMITTED = ("table4", "table6", "table7", "postmark", "filesystems")
-"""Of these there are tables made from the reference numbers."""
 WITHIN = (1.10, 1.25, 2.0)
 """Factors whose share of the ratios the report states; a ratio of 0.8 is off by 1.25."""
 

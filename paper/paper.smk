@@ -3,12 +3,15 @@
 import subprocess
 from pathlib import Path
 
+from analysis import table_names
+
 PAPER_DIR = f"paper/{PAPER}"
 FIGURES = expand(f"{RESULTS}/figures/{PAPER}/{{figure}}.pdf", figure=["ratios", "tags", "scaling"])
 PAPER_CODE = sorted(str(path) for folder in ("paper", PAPER_DIR) for path in Path(folder).glob("*.py"))
-NUMBERS_CODE = [
-    f"analysis/{name}.py" for name in ("numbers", "tables", "white2001", "chung2000", "reference", "reference_page")
-]
+NUMBERS_CODE = expand(
+    "analysis/{name}.py",
+    name=["numbers", "tables", "table_names", "white2001", "chung2000", "reference", "reference_page"],
+)
 
 
 localrules:
@@ -32,7 +35,7 @@ def commit():
 
 def committed_of(table):
     """The same table made from the reference numbers, if the report prints some of them."""
-    return [f"{TABLE_DIR}/reference.{table}.csv"] if table in COMMITTED_SHOWN + COMMITTED_FILLED else []
+    return [f"{TABLE_DIR}/reference.{table}.csv"] if table in table_names.SHOWN + table_names.FILLED else []
 
 
 rule table_tex:
@@ -50,7 +53,7 @@ rule table_tex:
     log:
         f"{RESULTS}/logs/{PAPER}.{{any_table}}.tex.log",
     wildcard_constraints:
-        any_table="|".join(TABLES + EXTRA_TABLES),
+        any_table="|".join(table_names.PRINTED + table_names.EXTRA),
     params:
         reference=lambda wildcards: " ".join(f"--reference {name}" for name in committed_of(wildcards.any_table)),
     shell:
@@ -71,7 +74,7 @@ rule committed_tex:
     log:
         f"{RESULTS}/logs/{PAPER}.reference.{{shown}}.tex.log",
     wildcard_constraints:
-        shown="|".join(COMMITTED_SHOWN),
+        shown="|".join(table_names.SHOWN),
     shell:
         "{PYTHON} -m paper.render table --paper {PAPER} --table {wildcards.shown} --profile {PROFILE} "
         "--csv {input.csv} --as-reference --out {output} 2>&1 | tee {log}"
@@ -125,7 +128,7 @@ rule figures:
 rule report_tex:
     input:
         PAPER_CODE,
-        "analysis/summary.py",
+        expand("analysis/{name}.py", name=["summary", "table_names"]),
         "paper/report.tex.j2",
         f"config/{PAPER}.yaml",
         expand("lab/disk/validation/{part}.csv", part=["measured", "published"]),
@@ -144,12 +147,12 @@ rule report_tex:
 
 rule report_pdf:
     input:
-        expand(f"{TABLE_DIR}/{{table}}.tex", table=TABLES + EXTRA_TABLES),
+        expand(f"{TABLE_DIR}/{{table}}.tex", table=table_names.PRINTED + table_names.EXTRA),
         FIGURES,
         expand(f"{RESULTS}/figures/{PAPER}/{{figure}}.pdf", figure=["schedule", "writes"]),
         f"{RESULTS}/traces.tex",
         f"{RESULTS}/comparison.tex",
-        expand(f"{TABLE_DIR}/reference.{{table}}.tex", table=COMMITTED_SHOWN),
+        expand(f"{TABLE_DIR}/reference.{{table}}.tex", table=table_names.SHOWN),
         "paper/build.py",
         tex=f"{RESULTS}/report.tex",
     output:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import yaml
 
-from analysis import command, numbers, reference, reference_page, summary, tables
+from analysis import command, numbers, reference, reference_page, summary, table_names, tables
 from analysis.tables import ROOT
 from paper import tex, validation
 from paper.errors import RenderError
@@ -35,7 +35,7 @@ def render_table(
     if as_reference:
         ids = {cell for row in tables.read(path) for cell in row["cells"]}
         made_from = reference.read(reference.folder(paper)).describe(ids)
-    elsewhere = reference_page.lacking(path, beside) if beside and table in reference_page.SHOWN else 0
+    elsewhere = reference_page.lacking(path, beside) if beside and table in table_names.SHOWN else 0
     data = Table(path, paper, table, profile, made_from, elsewhere, beside)
     context = known[table](data)
     # The notes are complete only now, when every entry has been formatted.
@@ -53,7 +53,7 @@ def formatted(group: dict, label: str = "") -> dict:
 
 def groups_of(rows: list[dict]) -> list[dict]:
     """The lines of `Reproduced at a glance`."""
-    of = {table: [row for row in rows if row["table"] == table] for table in summary.PRINTED}
+    of = {table: [row for row in rows if row["table"] == table] for table in table_names.PRINTED}
     parts = {
         "table5": {side.upper(): lambda row, side=side: row["column"].startswith(side) for side in ("ide", "scsi")}
         | {"without what the authors doubt": lambda row: not row["questioned"]},

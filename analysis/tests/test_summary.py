@@ -2,10 +2,12 @@
 """The summary: every number once, in the documented form."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 
-from analysis import chung2000, figures, load, reference, summary, tables, white2001
+from analysis import chung2000, figures, load, reference, summary, table_names, tables, white2001
 
 SPACING = "burst_spacing_median_s"
 """What the paper's text says of Figure 2."""
@@ -16,7 +18,7 @@ def found(tmp_path_factory):
     folder = tmp_path_factory.mktemp("tables")
     for table, builder in white2001.TABLES.items():
         tables.write(builder(frame=load.load([]), drives={}), folder / f"{table}.csv")
-    for table in summary.COMMITTED:
+    for table in table_names.COMMITTED:
         assert tables.main(["--paper", "white2001", "--table", table, "--reference",
                             "--out", str(folder / reference.table_file(table))]) == 0  # fmt: skip
     figures.build(folder, [], folder)
@@ -41,7 +43,7 @@ def test_summary_claims_have_the_documented_keys(found):
 
 
 def test_summary_extra_has_no_published_numbers(found):
-    assert {n["table"] for n in found["extra"]} == {*summary.EXTRA, *summary.TRACED}
+    assert {n["table"] for n in found["extra"]} == {*table_names.EXTRA, *table_names.TRACED}
     ours = [n for n in found["extra"] if n["column"] != SPACING and not n["row"].startswith(chung2000.PREFIX)]
     # Table 6's numbers, beside both of what they may be.
     readings = [n for n in ours if n["table"] == "postmark" and n["column"].endswith((".run", ".total"))]
@@ -57,3 +59,16 @@ def test_summary_glance():
     found = summary.glance(rows)
     assert (found["numbers"], found["reproduced"], found["failed"], found["median"]) == (4, 3, 1, 1.0)
     assert found["within"] == [1 / 3, 2 / 3, 1.0]
+
+
+def test_names_of_tables_are_quick_to_read():
+    """Snakemake reads them with every command; the table data's code would take it a second."""
+    heavy = "import sys, analysis.table_names; raise SystemExit('pandas' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", heavy], cwd=tables.ROOT, check=False).returncode == 0
+
+
+def test_names_of_tables_are_all_that_are_made():
+    measured = {*table_names.MEASURED, *table_names.EXTRA}
+    assert set(white2001.TABLES) == {*table_names.PRINTED, *table_names.EXTRA}
+    assert measured.issuperset(table_names.COMMITTED)
+    assert set(table_names.COMMITTED).issuperset(table_names.SHOWN + table_names.FILLED + table_names.EXPLAINED)

@@ -5,6 +5,7 @@
         --workload postmark -- --scale 0.1 --seed 1
     python -m lab.cell.attempt --array md-raid0-4 --fs ffs --workload postmark
     python -m lab.cell.attempt --array md-raid0-4 --workload rawio -- op=write pattern=sequential
+    python -m lab.cell.attempt --array raid5-scsi-8 --fail m1@0.5 --workload rawio -- op=read pattern=random
     python -m lab.cell.attempt --fs ffs -- mkdir /mnt/a ';' touch /mnt/a/b ';' umount /mnt
 
 Prints what the guest printed, with virtual times, and a summary of the disk's trace; --keep FOLDER keeps the trace,
@@ -19,13 +20,30 @@ import shutil
 import signal
 import sys
 import tempfile
+import tomllib
 from dataclasses import asdict, replace
+from decimal import Decimal
 from pathlib import Path
 
-from lab.cell import catalogue, cells, config, filesystems, identity, images, job, members, paths, run, trace, volumes
+from lab.cell import (
+    catalogue,
+    cells,
+    config,
+    filesystems,
+    identity,
+    images,
+    job,
+    lost_members,
+    members,
+    paths,
+    run,
+    trace,
+    volumes,
+)
 from lab.cell.errors import SpindleError
 
 LABEL = "attempt"
+SECONDS = re.compile(r"[0-9]{1,6}(\.[0-9]{1,9})?")
 PARAMETER = re.compile(r"[a-z_]+=")
 """How a parameter of a workload begins, written as in the sheet; other words are for its own command line."""
 
@@ -50,6 +68,13 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
         default=[],
         metavar="KEY=VALUE",
         help="another value for an assumption of config/<paper>.yaml, e.g. memory_mib=256; may be repeated",
+    )
+    parser.add_argument(
+        "--fail",
+        action="append",
+        default=[],
+        metavar="UNIT@SECONDS",
+        help="a drive fails so long (virtual time) after it began: disk0, or m0 behind a RAID controller; repeatable",
     )
     parser.add_argument("--keep", type=Path, help="folder to leave io.trace, console.log and agent.log in")
     parser.add_argument("--keep-disk", action="store_true", help="leave the data disks there, too")
@@ -79,6 +104,21 @@ def assume(paper: str, words: list[str]) -> None:
         if kind is int and not value.isdigit():
             raise SpindleError(f"--assume: {key} is a whole number, not {value!r}")
         known[key]["value"] = value == "true" if kind is bool else kind(value)
+
+
+def faults(one: cells.Run, words: list[str]) -> tuple[tuple[str, str, int], ...]:
+    """What --fail asks for."""
+    units = tomllib.loads(job.topology_text(one, "."))["unit"]
+    drives = [unit["name"] for unit in units if "drive" in unit]
+    found = []
+    for word in words:
+        unit, _, seconds = word.partition("@")
+        if unit not in drives:
+            raise SpindleError(f"--fail {word}: no drive is called {unit!r}; {config.nearest(unit, drives)}")
+        if not SECONDS.fullmatch(seconds):
+            raise SpindleError(f"--fail {word}: when? Write {unit}@ and seconds, e.g. {unit}@2.5")
+        found.append((unit, LABEL, int(Decimal(seconds) * 10**9)))
+    return tuple(found)
 
 
 def run_of(options: argparse.Namespace) -> cells.Run:
@@ -126,7 +166,7 @@ def run_of(options: argparse.Namespace) -> cells.Run:
     lines.append("end")
     if options.fs:
         lines += job.check_lines(one, cell)
-    return replace(one, script=tuple(lines))
+    return replace(one, script=tuple(lines), faults=faults(one, options.fail))
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -162,6 +202,9 @@ def main(argv: list[str] | None = None) -> int:
                 for name in kept:
                     shutil.move(work / name, options.keep / name)
         failed = left.problem or next((said.problem for said in left.report.cells.values() if said.problem), None)
+        if left.array:
+            lost = lost_members.reason_of(options.array, left.array)
+            failed = f"{failed}; {lost}" if failed else lost
         if failed:
             raise SpindleError(failed)
     except SpindleError as error:

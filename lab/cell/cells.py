@@ -122,6 +122,8 @@ class Run:
     """Lines of the job in place of the cells' own: for what is not measured (an image made, a trial)."""
     fills: bool = False
     """The run puts data on an empty file system."""
+    faults: tuple[tuple[str, str, int], ...] = ()
+    """Drives that fail: unit of the topology, label of the marker, and how many ns after it."""
 
     @property
     def array(self) -> str:

@@ -29,7 +29,7 @@ SOURCES = {
         "envs/volumes.lock",
     ),
     # The code that reads what a run reports; what it asks of the run stands in the job and the command.
-    "reader": ("lab/cell/run.py", "lab/cell/agent.py", "lab/cell/trace.py", "lab/cell/members.py"),
+    "reader": tuple(f"lab/cell/{name}.py" for name in ("run", "agent", "trace", "members", "lost_members")),
 }
 IGNORED_FOLDERS = {"tests", "benches", "examples", "catalogue", "filesystems", "__pycache__", "target", "testdata"}
 IGNORED_SUFFIXES = {".md", ".smk", ".pyc"}

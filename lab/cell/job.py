@@ -285,7 +285,15 @@ def topology_text(run: Run, catalogue_path: str) -> str:
     )
     array = volumes.hardware(run.array)
     disks = hardware_text(run, array) if array else disks_text(run)
-    return f'schema = "spindle-topology/1"\ncatalogue = "{catalogue_path}"\n{disks}{null_units}'
+    return f'schema = "spindle-topology/1"\ncatalogue = "{catalogue_path}"\n{disks}{null_units}{faults_text(run)}'
+
+
+def faults_text(run: Run) -> str:
+    """The drives that fail."""
+    return "".join(
+        f'\n[[fault]]\nunit = "{unit}"\nmarker = "{marker}"\nafter_marker_ns = {after_ns}\n'
+        for unit, marker, after_ns in run.faults
+    )
 
 
 def bus_text(number: int, entry: str) -> str:

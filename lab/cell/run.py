@@ -26,7 +26,7 @@ from pathlib import Path
 
 import zstandard
 
-from lab.cell import agent, cells, config, identity, job, lock, members, paths, trace, volumes
+from lab.cell import agent, cells, config, identity, job, lock, lost_members, members, paths, trace, volumes
 from lab.cell.errors import ConfigError, EnvironmentMissing, SpindleError
 
 PR_SET_PDEATHSIG = 1
@@ -68,6 +68,8 @@ class Boot:
     timing: Timing
     problem: str | None
     """Why the run as a whole went wrong."""
+    array: lost_members.Array | None = None
+    """A hardware array that lost members."""
 
 
 @dataclass(frozen=True)
@@ -478,8 +480,18 @@ def judge(
     return verdicts
 
 
-def result_of(run: cells.Run, cell: cells.Cell, guest: dict, metrics: dict | None, reason: str | None) -> dict:
-    """result.json of a cell, checked against its schema. `guest` is the lock of the image it ran on."""
+def result_of(
+    run: cells.Run,
+    cell: cells.Cell,
+    guest: dict,
+    metrics: dict | None,
+    reason: str | None,
+    array: lost_members.Array | None = None,
+) -> dict:
+    """result.json of a cell, checked against its schema. `guest` is the lock of the image it ran on, `array` a
+    hardware array that lost members: then there is no number, as there is none of a software array."""
+    if array and reason is None:
+        metrics, reason = None, lost_members.reason_of(run.array, array)
     result = {
         "schema": "spindle-result/1",
         "id": cell.id,
@@ -505,6 +517,7 @@ def result_of(run: cells.Run, cell: cells.Cell, guest: dict, metrics: dict | Non
             "ns_per_instruction": config.assumption(run.paper, "cpu_ns_per_instruction"),
         },
         "metrics": metrics,
+        **({"array_state": lost_members.result_of(array)} if array else {}),
         "identity": identity.of_cell(run, cell, guest["moved"]),
         "lock": guest,
     }
@@ -550,12 +563,15 @@ def boot(run: cells.Run, build: Path, work: Path, say, stall_s: float = STALL_S)
     if problem:
         for line in [*console.splitlines()[-10:], *stderr_text.splitlines()[-STDERR_TAIL_LINES:]]:
             say(f"| {line}")
+    traces, array = {}, None
     try:
         traces = trace.split(_text(work / "io.trace"))
+        topology = _text(work / "topology.toml")
+        array = lost_members.at_the_end(topology, traces, lambda: drive_bytes(build, run.drive))
     except trace.TraceError as error:
-        traces, problem = {}, problem or str(error)
+        problem = problem or str(error)
     shown = shlex.join(job.qemu_command(run, "build", "work", append)) + "\n"
-    return Boot(report, traces, console, shown, supervisor.timing, problem)
+    return Boot(report, traces, console, shown, supervisor.timing, problem, array)
 
 
 def execute(run: cells.Run, build: Path, work: Path, say, stall_s: float = STALL_S) -> Outcome:
@@ -564,7 +580,7 @@ def execute(run: cells.Run, build: Path, work: Path, say, stall_s: float = STALL
     left = boot(run, build, work, say, stall_s)
     verdicts = judge(run, left.report, left.traces, left.problem, left.console)
     return Outcome(
-        results={cell.id: result_of(run, cell, guest, *verdicts[cell.id]) for cell in run.cells},
+        results={cell.id: result_of(run, cell, guest, *verdicts[cell.id], left.array) for cell in run.cells},
         traces={cell.id: left.traces.get(cell.id, trace.HEADER + "\n") for cell in run.cells},
         console=left.console,
         command=left.command,

@@ -98,6 +98,8 @@ class Hardware:
     """How many there are; members and spares are dealt out to them in turn."""
     max_tags: int
     stripe_unit_kb: int
+    rebuild_kib_s: int
+    """How fast a spare is written; 0: not at all."""
 
     def bytes_of(self, drive_bytes: int) -> int:
         """Size of the array of such drives, as the model has it (lab/disk/src/array/layout.rs): whole units count."""
@@ -164,7 +166,7 @@ def hardware(array: str) -> Hardware | None:
     data = config.read_toml(path, "array")
     try:
         keys = ("level", "members", "spares", "member_bus", "member_buses", "max_tags", "stripe_unit_kb")
-        return Hardware(array, *(data[key]["value"] for key in keys))
+        return Hardware(array, *(data[key]["value"] for key in (*keys, "rebuild_kib_s")))
     except KeyError as error:
         raise ConfigError(f"{config.show(path)}: missing key {error}; see lab/disk/catalogue/README.md") from error
 

@@ -4,13 +4,13 @@
 from pathlib import Path
 from unittest import mock
 
-from analysis import deviations, reference, reference_page, summary, tables
+from analysis import deviations, reference, reference_page, summary, table_names, tables
 from analysis import figures as trace_data
 from paper import comparison_page, figures, lab, render, trace_figures, trace_page
 from paper.tests import synthetic, synthetic_traces
 
 PAPER = "white2001"
-TABLES = (*summary.PRINTED, *summary.EXTRA)
+TABLES = (*table_names.PRINTED, *table_names.EXTRA)
 
 
 def run(root: Path, profile: str = "quick", listed: Path | None = None, **wanted) -> Path:
@@ -40,14 +40,14 @@ def make(root: Path, profile: str, **wanted) -> Path:
         name = ["--paper", PAPER, "--table", table]
         csv, tex = folder / f"{table}.csv", folder / f"{table}.tex"
         assert tables.main([*name, *given, "--out", str(csv)]) == 0
-        if table in summary.COMMITTED:
+        if table in table_names.COMMITTED:
             committed = folder / reference.table_file(table)
             assert tables.main([*name, "--reference", "--out", str(committed)]) == 0
         drawn = ["table", *name, "--profile", profile]
         beside = []
-        if table in (*reference_page.SHOWN, "postmark"):
+        if table in table_names.SHOWN + table_names.FILLED:
             beside = ["--reference", str(committed)]
-        if table in reference_page.SHOWN:
+        if table in table_names.SHOWN:
             there = ["--csv", str(committed), "--as-reference", "--out", str(committed.with_suffix(".tex"))]
             assert render.main([*drawn, *there]) == 0
         assert render.main([*drawn, *beside, "--csv", str(csv), "--out", str(tex)]) == 0

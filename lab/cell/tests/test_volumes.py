@@ -26,6 +26,8 @@ value = 2
 value = 64
 [stripe_unit_kb]
 value = 64
+[rebuild_kib_s]
+value = 10240
 """
 
 
