@@ -26,7 +26,8 @@ SIDE_COLOURS = {"ide": "#1b6ca8", "scsi": "#b3432f"}
 NAMES = {"both": "both schedulers", "disk": "disk only", "host": "host only", "none": "none"}
 TAGS = ("none", "4", "32", "64", "128")
 SCALING_NAMES = {"ide": "IDE, a channel each", "scsi": "SCSI, one bus"}
-OP_LINES = {"read": "-o", "write": "--o"}
+CHUNG_NAMES = {side: f"{side.upper()} disks of Chung et al." for side in SIDES}
+CHUNG = "chung2000."
 CEILING_NEAR = 0.5
 """A ceiling is drawn from half of it on."""
 NEAR = 1.25
@@ -98,42 +99,55 @@ def tags(rows: list[dict], path: Path) -> None:
 
 
 def scaling(rows: list[dict], ceilings: list[tuple[str, float]], path: Path) -> None:
-    """Throughput against number of disks, sequential and random; a ceiling is drawn where the rates come near it."""
-    figure, grid = plt.subplots(1, 2, figsize=(6.6, 3.1), layout="constrained")
+    """Throughput against number of disks, reads above writes, with Chung et al.'s points of sequential transfers; a
+    ceiling is drawn where the rates come near it."""
+    figure, grid = plt.subplots(2, 2, figsize=(6.6, 4.6), sharex=True, layout="constrained")
     drawn = {}
-    for axes, pattern in zip(grid, ("sequential", "random"), strict=True):
-        axes.set_title(pattern, fontsize=8)
-        most = 0.0
-        for side in SIDES:
-            for op in OPS:
-                found = sorted((int(row["row"]), row["reproduced"], row["std"] or 0) for row in rows
-                               if row["column"] == f"{side}.{op}.{pattern}" and row["row"].isdigit()
-                               and row["reproduced"] is not None)  # fmt: skip
+    for line, op in zip(grid, OPS, strict=True):
+        for axes, pattern in zip(line, ("sequential", "random"), strict=True):
+            axes.set_title(f"{op} {pattern}", fontsize=8)
+            columns = {side: f"{side}.{op}.{pattern}" for side in SIDES}
+            most = 0.0
+            for side, column in columns.items():
+                found = against_disks(rows, column, "reproduced")
                 if not found:
                     continue
                 disks, rates, stds = zip(*found, strict=True)
                 most = max(most, *rates)
-                line = axes.errorbar(disks, rates, yerr=stds, fmt=OP_LINES[op], color=SIDE_COLOURS[side], ms=3, lw=1.1,
-                                     mfc=SIDE_COLOURS[side] if op == "read" else "white", elinewidth=0.7)  # fmt: skip
-                drawn[f"{SCALING_NAMES[side]}, {op}"] = line
-        if not most:
-            axes.text(0.5, 0.5, "not run", ha="center", va="center", transform=axes.transAxes, color="#777777")
-            axes.set_xticks([])
-            axes.set_yticks([])
-            continue
-        for label, rate in ceilings:
-            if rate <= most / CEILING_NEAR:
-                axes.axhline(rate, color="#777777", lw=0.7, ls=(0, (1, 1.5)), zorder=0)
-                axes.annotate(f"{label}, {rate:g}", (0.01, rate), (0, 1.5), xycoords=("axes fraction", "data"),
-                              textcoords="offset points", fontsize=6.5, color="#555555")  # fmt: skip
-        axes.set_ylim(bottom=0)
-        axes.set_xlim(0, None)
-        axes.xaxis.set_major_locator(MaxNLocator(nbins=8, integer=True))
+                drawn[SCALING_NAMES[side]] = axes.errorbar(
+                    disks, rates, yerr=stds, fmt="-o", color=SIDE_COLOURS[side], ms=3, lw=1.1, elinewidth=0.7
+                )
+            if not most:
+                axes.text(0.5, 0.5, "not run", ha="center", va="center", transform=axes.transAxes, color="#777777")
+                axes.set_yticks([])
+                continue
+            # Of random requests they print numbers a second, with fewer of them outstanding.
+            for side, column in columns.items() if pattern == "sequential" else ():
+                found = against_disks(rows, column, "published", CHUNG)
+                drawn[CHUNG_NAMES[side]] = axes.plot(
+                    [x for x, *_ in found], [y for _, y, _ in found], "x", color=SIDE_COLOURS[side], ms=5, mew=1.1
+                )[0]
+            for label, rate in ceilings:
+                if rate <= most / CEILING_NEAR:
+                    axes.axhline(rate, color="#777777", lw=0.7, ls=(0, (1, 1.5)), zorder=0)
+                    axes.annotate(f"{label}, {rate:g}", (0.99, rate), (0, 1.5), xycoords=("axes fraction", "data"),
+                                  textcoords="offset points", ha="right", fontsize=6.5, color="#555555")  # fmt: skip
+            axes.set_ylim(bottom=0)
+            axes.set_xlim(0, None)
+            axes.xaxis.set_major_locator(MaxNLocator(nbins=8, integer=True))
+        line[0].set_ylabel("MB/s")
+    for axes in grid[-1]:
         axes.set_xlabel("disks")
-    grid[0].set_ylabel("MB/s")
     if drawn:
         figure.legend(drawn.values(), drawn.keys(), frameon=False, ncols=2, loc="outside upper center")
     save(figure, path)
+
+
+def against_disks(rows: list[dict], column: str, field: str, prefix: str = "") -> list[tuple[int, float, float]]:
+    """Number of disks, value and deviation, in the order of disks; rows begin with `prefix`."""
+    found = [(row["row"].removeprefix(prefix), row) for row in rows
+             if row["column"] == column and row["row"].startswith(prefix) and row[field] is not None]  # fmt: skip
+    return sorted((int(disks), row[field], row["std"] or 0) for disks, row in found if disks.isdigit())
 
 
 def ceilings(summary: dict) -> list[tuple[str, float]]:
