@@ -46,6 +46,8 @@ LABEL = "attempt"
 SECONDS = re.compile(r"[0-9]{1,6}(\.[0-9]{1,9})?")
 PARAMETER = re.compile(r"[a-z_]+=")
 """How a parameter of a workload begins, written as in the sheet; other words are for its own command line."""
+RAW_PARAMETERS = {"op", "pattern"}
+"""Those of a workload that uses the device itself."""
 
 
 def parse(argv: list[str] | None) -> argparse.Namespace:
@@ -131,10 +133,16 @@ def run_of(options: argparse.Namespace) -> cells.Run:
     if options.workload and options.workload not in cells.WORKLOADS:
         raise SpindleError(f"--workload: {config.nearest(options.workload, cells.WORKLOADS)}")
     parameters = [word for word in options.words if options.workload and PARAMETER.match(word)]
-    missing = {"op", "pattern"} - {word.partition("=")[0] for word in parameters}
-    if options.workload in cells.RAW_WORKLOADS and missing:
+    if options.workload in cells.RAW_WORKLOADS:
         wanted = "op=read or op=write, and pattern=sequential, interleave or random"
-        raise SpindleError(f"--workload {options.workload}: {min(missing)} is missing; write {wanted} behind --")
+        keys = {word.partition("=")[0] for word in parameters}
+        if missing := RAW_PARAMETERS - keys:
+            raise SpindleError(f"--workload {options.workload}: {min(missing)} is missing; write {wanted} behind --")
+        if unknown := keys - RAW_PARAMETERS:
+            raise SpindleError(
+                f"--workload {options.workload}: no parameter is called {min(unknown)!r}; they are {wanted}. "
+                f"Its own options are words behind --, e.g. --bytes 104857600 (workloads/{options.workload}/README.md)"
+            )
     cell = cells.Cell(
         paper=cells.PAPERS[0],
         controller=options.controller,

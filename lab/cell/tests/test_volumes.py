@@ -269,3 +269,15 @@ def test_run_that_hung_after_a_disk_failed_says_so():
         "the guest hung after 'md/raid1:mdX: Disk failure on dm-1, disabling device.': the limit"
     )
     assert found[1].startswith("the guest hung: the limit of virtual time was reached")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["op=write"], "--workload rawio: pattern is missing; write op=read or op=write"),
+        (["op=write", "pattern=random", "bytes=1"], "no parameter is called 'bytes'"),
+    ],
+)
+def test_attempt_knows_the_parameters_of_rawio(lab, capsys, words, said):
+    assert attempt.main(["--workload", "rawio", "--", *words]) == 1
+    assert said in capsys.readouterr().err
