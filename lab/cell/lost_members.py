@@ -5,14 +5,12 @@ The topology says which drives fail how long after which marker (docs/interfaces
 and how far a spare was written. What follows from that is what the controller of the model does (lab/disk/src/array).
 """
 
-import re
 import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from lab.cell import trace, volumes
 
-MARKER = re.compile(r"^# cell .* now_ns (\d+) ", re.MULTILINE)
 WHOLE, REBUILDING, DEGRADED, LOST = "whole", "rebuilding", "degraded", "lost"
 
 
@@ -79,17 +77,6 @@ class Array:
         return DEGRADED if self.missing else WHOLE
 
 
-def markers(traces: dict[str, str]) -> list[tuple[str, int]]:
-    """Labels and virtual times of a run's markers, in order."""
-    found = []
-    for label, text in traces.items():
-        begin = MARKER.search(text)
-        if not begin:
-            raise trace.TraceError(f"the marker of cell {label!r} has no time")
-        found.append((label, int(begin[1])))
-    return found
-
-
 def faults(topology: dict, marks: list[tuple[str, int]]) -> list[tuple[int, str]]:
     """When which unit fails. A fault whose marker never came is none."""
     found = []
@@ -115,7 +102,7 @@ def at_the_end(topology_text: str, traces: dict[str, str], drive_bytes: Callable
     topology = tomllib.loads(topology_text)
     if "fault" not in topology or "array" not in topology or not traces:
         return None
-    about, marks = topology["array"][0], markers(traces)
+    about, marks = topology["array"][0], [(label, trace.began_ns(text)) for label, text in traces.items()]
     requests = [request for text in traces.values() for request in trace.parse(text)]
     end_ns = max([now_ns for _, now_ns in marks] + [request.acknowledged_ns for request in requests])
     entry, changed = volumes.hardware(about["controller"]), about.get("set", {})

@@ -441,9 +441,15 @@ def failure_of(said: agent.CellReport) -> str | None:
 
 
 def judge(
-    run: cells.Run, report: agent.Report, traces: dict[str, str], problem: str | None, console: str = ""
+    run: cells.Run,
+    report: agent.Report,
+    traces: dict[str, str],
+    problem: str | None,
+    console: str = "",
+    array: lost_members.Array | None = None,
 ) -> dict[str, tuple[dict | None, str | None]]:
-    """Metrics or reason of failure of each cell."""
+    """Metrics or reason of failure of each cell. `array` is a hardware array that lost members: then there is no
+    number, as there is none of a software array."""
     verdicts: dict[str, tuple[dict | None, str | None]] = {}
     start = report.cells.get(job.ARRAY_LABEL)
     if start and start.problem:
@@ -477,6 +483,8 @@ def judge(
         trouble = trouble_of(cell, traces, troubles)
         if trouble and (trouble.reset or reason is None):
             verdicts[cell.id] = (None, f"{trouble.reason}; {reason or 'see console.log'}")
+        elif array and reason is None:
+            verdicts[cell.id] = (None, lost_members.reason_of(run.array, array))
     return verdicts
 
 
@@ -489,9 +497,7 @@ def result_of(
     array: lost_members.Array | None = None,
 ) -> dict:
     """result.json of a cell, checked against its schema. `guest` is the lock of the image it ran on, `array` a
-    hardware array that lost members: then there is no number, as there is none of a software array."""
-    if array and reason is None:
-        metrics, reason = None, lost_members.reason_of(run.array, array)
+    hardware array that lost members."""
     result = {
         "schema": "spindle-result/1",
         "id": cell.id,
@@ -578,7 +584,7 @@ def execute(run: cells.Run, build: Path, work: Path, say, stall_s: float = STALL
     """Serve a run: boot it and judge what it left."""
     guest = identity.guest_built(build, run.array)
     left = boot(run, build, work, say, stall_s)
-    verdicts = judge(run, left.report, left.traces, left.problem, left.console)
+    verdicts = judge(run, left.report, left.traces, left.problem, left.console, left.array)
     return Outcome(
         results={cell.id: result_of(run, cell, guest, *verdicts[cell.id], left.array) for cell in run.cells},
         traces={cell.id: left.traces.get(cell.id, trace.HEADER + "\n") for cell in run.cells},

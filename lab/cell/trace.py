@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: MIT
 """The I/O trace (docs/interfaces.md): split by cell, parsed, summed up. Times are virtual nanoseconds."""
 
+import re
 from dataclasses import dataclass
 from itertools import pairwise
 
 HEADER = "# spindle-trace/1 device op lbn sectors slot arrival_ns start_ns acknowledged_ns medium_ns depth hit"
+MARKER = re.compile(r"^# cell (\S+)(?:.* now_ns (\d+) )?", re.MULTILINE)
+"""A cell begins: its label, and the time unless the line is torn."""
 SECTOR_BYTES = 512
 SHARE_DIGITS = 6
 MEAN_DIGITS = 3
@@ -95,8 +98,10 @@ def split(text: str) -> dict[str, str]:
 
 def began_ns(text: str) -> int:
     """Virtual time of a cell's marker, from its part of the trace."""
-    words = text.splitlines()[1].split()
-    return int(words[words.index("now_ns") + 1])
+    label, now_ns = MARKER.search(text).groups()
+    if now_ns is None:
+        raise TraceError(f"the marker of cell {label!r} has no time")
+    return int(now_ns)
 
 
 def parse(text: str) -> list[Request]:

@@ -87,21 +87,8 @@ def test_lost_members_torn_marker(monkeypatch):
 
 def test_run_with_a_lost_member_has_no_number(lab):
     """The stand-in for QEMU knows nothing of faults: all reads are served."""
-    cell = cells.Cell(
-        paper="white2001",
-        controller="scsi-virtio",
-        drive="deskstar-75gxp",
-        array="raid5-ide-8",
-        tags="64",
-        scheduler="both",
-        file_system=cells.RAW,
-        workload="rawio",
-        words=("op=read", "pattern=random"),
-        scale="1",
-        seed=1,
-        tables=(),
-    )
-    one = cells.Run(cell.run, cell.paper, cell.controller, cell.drive, cell.tags, (cell,))
+    one = cells.run("smoke", "scsi-virtio.deskstar-75gxp.raid5-ide-8.t64.both")
+    cell = one.cells[0]
     results = []
     for faults in ((), (("m1", cell.id, 5),)):
         work = lab / f"work{len(results)}"
