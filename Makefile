@@ -8,7 +8,7 @@
 # make validation TRACES=DIR               the disk model against measured traces of real drives (DiskSim's validation set)
 # make doctor                              what is missing on this machine, and how to get it
 # make bootstrap                           only install what is needed
-# make relock                              move the locks on purpose: Python, guest packages, volume managers
+# make relock                              move the locks on purpose: Python, guest packages and their toolchain, volume managers
 # make clean                               drop built things and results (build/cache stays)
 PROFILE ?= quick
 BUILD := $(if $(SPINDLE_BUILD),$(SPINDLE_BUILD),build)
@@ -70,8 +70,8 @@ relock:
 	@envs/bootstrap build
 	@$(BIN)/pip-compile --quiet --generate-hashes --strip-extras --allow-unsafe --no-emit-index-url --no-emit-find-links \
 		--no-annotate --no-header --upgrade --output-file envs/requirements.lock envs/requirements.in
-	@$(BIN)/python lab/guest/relock.py
-	@$(BIN)/python lab/volumes/relock.py
+	@$(BIN)/python -m lab.guest.relock
+	@$(BIN)/python -m lab.volumes.relock
 
 clean:
 	rm -rf $(BUILD)/qemu $(BUILD)/disk $(BUILD)/guest $(BUILD)/volumes $(BUILD)/identity $(BUILD)/logs $(BUILD)/run $(BUILD)/tmp $(BUILD)/venv \

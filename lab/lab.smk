@@ -98,7 +98,7 @@ rule guest:
         f"{BUILD}/logs/guest.log",
     shell:
         "rm -f {BUILD}/guest/built-*; {STEP} --name 'guest image' --about '2 min' --log {log} -- "
-        "{PYTHON} lab/guest/build.py && touch {output}"
+        "{PYTHON} -m lab.guest.build && touch {output}"
 
 
 rule volumes:
@@ -108,7 +108,7 @@ rule volumes:
         f"{BUILD}/logs/volumes.log",
     shell:
         "rm -f {BUILD}/volumes/built-*; {STEP} --name 'volume managers' --about '30 s' --log {log} -- "
-        "{PYTHON} lab/volumes/build.py && touch {output}"
+        "{PYTHON} -m lab.volumes.build && touch {output}"
 
 
 for name in WORKLOADS:

@@ -86,8 +86,8 @@ def rebuild(target: Path) -> None:
     steps = (
         ("disk model, again", "1 min", cargo),
         ("QEMU, again", "4 min", ["lab/qemu/build.sh"]),
-        ("guest image, again", "2 min", [sys.executable, "lab/guest/build.py"]),
-        ("volume managers, again", "30 s", [sys.executable, "lab/volumes/build.py"]),
+        ("guest image, again", "2 min", [sys.executable, "-m", "lab.guest.build"]),
+        ("volume managers, again", "30 s", [sys.executable, "-m", "lab.volumes.build"]),
         ("workloads, again", "10 s", [sys.executable, "-m", "workloads.build"]),
     )
     for name, about, command in steps:

@@ -159,7 +159,7 @@ def build(debs: list[Path], release: str, cache: Path, scratch: Path) -> dict[st
     with tempfile.TemporaryDirectory(prefix="spindle-kbuild-", dir=scratch if plain else None) as folder:
         headers = unpack_headers(debs[:-1], Path(folder) / "headers", release)
         for name in MODULES:
-            shutil.copyfile(build_one(name, headers, source, Path(folder)), fresh / f"{name}.ko")
+            shutil.copyfile(build_one(name, headers, source, Path(folder) / "work"), fresh / f"{name}.ko")
     shutil.rmtree(kept, ignore_errors=True)
     os.rename(fresh, kept)
     return files

@@ -155,7 +155,7 @@ def write_calls(root: Path, target: Path) -> None:
         options = GCC_OPTIONS if re.fullmatch(r"(x86_64-linux-gnu-)?gcc(-\d+)?", path.name) else ""
         # The name counts: kmod does what it is called by, and gcc finds its own folders from it.
         word = f'"$at/{inside}"'
-        write_call(target / path.name, '${0%/*}/../root', word, word, options)
+        write_call(target / path.name, "${0%/*}/../root", word, word, options)
 
 
 def check(chain: Toolchain, where: Path) -> None:
