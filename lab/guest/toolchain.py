@@ -53,7 +53,10 @@ GCC_OPTIONS = ' -B"$at/../bin/" --sysroot="$at"'
 
 def sources() -> list[Path]:
     """Return the files of the repository that decide what the toolchain is."""
-    own = [Path(__file__).resolve().parent / f"{name}.py" for name in ("host", "lockfile", "packages", "toolchain")]
+    own = [
+        Path(__file__).resolve().parent / f"{name}.py"
+        for name in ("host", "lockfile", "packages", "toolchain", "wishes")
+    ]
     return [*own, WISHES, LOCK, GUEST_LOCK]
 
 
@@ -158,7 +161,7 @@ def write_calls(root: Path, target: Path) -> None:
         write_call(target / path.name, "${0%/*}/../root", word, word, options)
 
 
-def check(chain: Toolchain, where: Path) -> None:
+def check(chain: Toolchain) -> None:
     """Refuse a toolchain that lacks a program, or one with a program that would take a library from the host."""
     for name in REQUIRED:
         if not (chain.bin / name).is_file():
@@ -172,7 +175,7 @@ def check(chain: Toolchain, where: Path) -> None:
             if not place.startswith(str(chain.root)):
                 raise BuildError(
                     f"{program} of the toolchain needs {library}, which no locked package has (found: {place}); "
-                    f"run `make relock`, or add its package to {where.relative_to(REPOSITORY)}"
+                    f"run `make relock`, or add its package to {WISHES.relative_to(REPOSITORY)}"
                 )
 
 
@@ -228,7 +231,7 @@ def unpack(target: Path, scratch: Path, debs_folder: Path) -> None:
     shutil.rmtree(root / "usr" / "share", ignore_errors=True)  # documentation
     write_calls(root, fresh / "bin")
     chain = Toolchain(fresh)
-    check(chain, WISHES)
+    check(chain)
     manifest = {
         "schema": SCHEMA,
         # "gcc" only names today's compiler; the compiler is "gcc-12".

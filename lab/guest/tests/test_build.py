@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Fetching packages with an apt that is played here, and the parts of the image that are plain data."""
 
+import errno
 import hashlib
 import lzma
+import os
 import struct
 from pathlib import Path
 
@@ -96,6 +98,36 @@ def test_fetch_wrong_sum_is_fatal(apt, tmp_path):
     assert "fio_1_all.deb: SHA-256 is" in str(error.value)
     assert "its lock in envs/ says 0000" in str(error.value)
     assert "Delete the file and run again" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        (
+            "Err:1 http://mirror bookworm/main amd64 fio\nE: Failed to fetch http://mirror/fio.deb  "
+            "Temporary failure resolving 'mirror'",
+            r"apt cannot fetch fio: .*Temporary failure resolving 'mirror'\. Check the network",
+        ),
+        ("E: Write error - write (28: No space left on device)", r"`apt-get` below .*: No space left on device; free"),
+    ],
+)
+def test_fetch_without_network_or_space_is_one_message(apt, tmp_path, said, message):
+    """Neither is taken for a version that the mirror has dropped."""
+    apt.has("fio", "1")
+    apt._write("apt-get", f'#!/bin/sh\necho "{said}" >&2\nexit 100\n')
+    with pytest.raises(BuildError, match=message):
+        packages.fetch_all([package("fio", "1")], tmp_path / "cache", tmp_path / "scratch")
+
+
+def test_full_disk_is_one_message(capsys):
+    def main():
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "/build/guest.tmp/out/vmlinux")
+
+    with pytest.raises(SystemExit) as end:
+        host.one_message("guest", main)
+    assert end.value.code == (
+        "guest: /build/guest.tmp/out/vmlinux: No space left on device; free some, then give the same command again"
+    )
 
 
 def test_run_names_missing_tool(monkeypatch):
