@@ -13,6 +13,7 @@ import os
 import re
 import shutil
 import tempfile
+from contextlib import nullcontext
 from pathlib import Path
 from typing import NamedTuple
 
@@ -154,9 +155,9 @@ def build(debs: list[Path], release: str, cache: Path, scratch: Path) -> dict[st
     fresh = scratch / "fresh"
     fresh.mkdir()
     source = extract_source(debs[-1], ".".join(release.split(".")[:2]), cache, scratch / "source")
-    # make and kbuild take no path with a space or a colon in it.
+    # kbuild takes no path with a space or a colon in it. The folder's name is in no byte of a module.
     plain = not re.search(r"[^\w./+,@-]", str(scratch))
-    with tempfile.TemporaryDirectory(prefix="spindle-kbuild-", dir=scratch if plain else None) as folder:
+    with nullcontext(scratch) if plain else tempfile.TemporaryDirectory(prefix="spindle-kbuild-") as folder:
         headers = unpack_headers(debs[:-1], Path(folder) / "headers", release)
         for name in MODULES:
             shutil.copyfile(build_one(name, headers, source, Path(folder) / "work"), fresh / f"{name}.ko")

@@ -3,7 +3,7 @@
 
 What envs/toolchain-packages.txt names, and what that depends on, is unpacked, not installed: versions come from
 envs/guest.lock where the guest has the package itself, and from envs/toolchain.lock otherwise. It lies in
-build/cache/toolchain-<hash of the locks>:
+build/cache/toolchain-<hash of the locks and of this code>:
 
     root/           the packages' files
     bin/NAME        for each program a script that starts it with the packages' own loader and libraries
@@ -85,8 +85,9 @@ class Toolchain:
 
     @property
     def key(self) -> str:
-        """One hash over the packages it was made of."""
-        return hashlib.sha256(json.dumps(self.manifest["packages"], sort_keys=True).encode()).hexdigest()
+        """One hash over the packages it was made of, and over how it is called."""
+        code = [sha256(Path(__file__).resolve().with_name(f"{name}.py")) for name in ("host", "toolchain")]
+        return hashlib.sha256(json.dumps([self.manifest["packages"], code], sort_keys=True).encode()).hexdigest()
 
     def run(self, command: list[str], cwd: Path | None = None) -> str:
         """Run one of the toolchain's programs and return its standard output."""
@@ -259,7 +260,11 @@ def ready(cache_folder: Path) -> Toolchain:
     if not target.is_dir():
         cache_folder.mkdir(parents=True, exist_ok=True)
         with (cache_folder / ".toolchain.busy").open("w") as busy:
-            fcntl.flock(busy, fcntl.LOCK_EX)
+            try:
+                fcntl.flock(busy, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                packages.say("waiting for another build, which is unpacking the toolchain")
+                fcntl.flock(busy, fcntl.LOCK_EX)
             if not target.is_dir():
                 scratch = cache_folder / ".toolchain.tmp"
                 shutil.rmtree(scratch, ignore_errors=True)

@@ -172,7 +172,8 @@ def test_toolchain_is_there_whole_or_not_at_all(tmp_path, monkeypatch):
     assert [path.name for path in tmp_path.iterdir() if path.is_dir()] == [calls[0].name]
 
 
-def test_two_at_once_unpack_once(tmp_path, monkeypatch):
+def test_two_at_once_unpack_once(tmp_path, monkeypatch, capsys):
+    """The second waits, and says for what."""
     calls = []
 
     def slow(target: Path, scratch: Path, debs: Path) -> None:
@@ -188,6 +189,7 @@ def test_two_at_once_unpack_once(tmp_path, monkeypatch):
     for one in both:
         one.join()
     assert len(calls) == 1
+    assert "waiting for another build, which is unpacking the toolchain" in capsys.readouterr().out
 
 
 def test_colon_in_the_path_is_refused(tmp_path):
