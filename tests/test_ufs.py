@@ -4,7 +4,7 @@ for Soft Updates, directories spread over the groups, data in large requests."""
 
 import pytest
 
-from lab.cell import cells, identity, images, job, paths, run, trace
+from lab.cell import boot, cells, identity, images, job, paths, run, trace
 from lab.cell.errors import EnvironmentMissing
 
 DRIVE = "ultrastar-36zx"
@@ -56,7 +56,7 @@ def carried_out(mode, tmp_path_factory):
         images.ensure(identity.Image(mode, DRIVE), build)
     except EnvironmentMissing as reason:
         pytest.skip(str(reason))
-    left = run.boot(one, build, tmp_path_factory.mktemp(mode), lambda _: None)
+    left = boot.boot(one, build, tmp_path_factory.mktemp(mode), lambda _: None)
     assert left.problem is None, left.problem
     failed = {
         label: said for label, said in left.report.cells.items() if said.problem or said.exit_status not in (0, None)

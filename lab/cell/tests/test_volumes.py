@@ -7,7 +7,22 @@ from dataclasses import replace
 
 import pytest
 
-from lab.cell import agent, attempt, catalogue, cells, identity, images, job, members, retry, run, trace, volumes
+from lab.cell import (
+    agent,
+    attempt,
+    boot,
+    catalogue,
+    cells,
+    identity,
+    images,
+    job,
+    judge,
+    members,
+    retry,
+    run,
+    trace,
+    volumes,
+)
 from lab.cell.errors import ConfigError, EnvironmentMissing
 
 IDE, SCSI = "ide-ahci.deskstar-75gxp.md-raid0-8.t32.both", "scsi-virtio.ultrastar-36zx.md-raid0-4.t64.both"
@@ -149,7 +164,7 @@ def test_volumes_hardware_array_is_one_disk(lab):
     assert "wait_disk sda\n" in text and "/dev/sda /mnt" in text and "tools" not in text
     assert "unit=disk0" in " ".join(job.qemu_command(one, "BUILD", "WORK", ""))
     assert len(identity.image_paths(lab, identity.image_of(one.cells[0]))) == 1
-    assert run.disk_bytes(one, lab) == 1000000 // 128 * 128 * 512 * 2
+    assert boot.disk_bytes(one, lab) == 1000000 // 128 * 128 * 512 * 2
 
 
 def test_volumes_image_has_a_file_for_each_disk(lab):
@@ -222,7 +237,7 @@ def test_volumes_array_that_cannot_be_started(lab):
     said = agent.Report(
         cells={"array": agent.CellReport(problem="exec mdadm: exit status 1", errors=["mdadm: no disk"])}
     )
-    verdict = run.judge(one, said, {}, None)[one.cells[0].id]
+    verdict = judge.judge(one, said, {}, None)[one.cells[0].id]
     assert verdict == (None, "array 'md-raid0-4' cannot be started: exec mdadm: exit status 1: mdadm: no disk")
 
 
