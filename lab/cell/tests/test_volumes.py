@@ -279,7 +279,9 @@ def test_run_that_hung_after_a_disk_failed_says_so():
         "[    3.98] I/O error, dev sdb, sector 63\n[    3.99] md/raid1:mdX: Disk failure on dm-1, disabling device.\n"
     )
     report = agent.parse("")
-    found = [judge.run_problem(judge.TIME_LIMIT_STATUS, None, text, "", report) for text in (console, "[    1.00] idle\n")]
+    found = [
+        judge.run_problem(judge.TIME_LIMIT_STATUS, None, text, "", report) for text in (console, "[    1.00] idle\n")
+    ]
     assert found[0].startswith(
         "the guest hung after 'md/raid1:mdX: Disk failure on dm-1, disabling device.': the limit"
     )
