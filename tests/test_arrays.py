@@ -6,7 +6,7 @@ import hashlib
 
 import pytest
 
-from lab.cell import attempt, cells, filesystems, job, paths, run, trace, volumes
+from lab.cell import attempt, boot, cells, filesystems, job, paths, run, trace, volumes
 from lab.cell.errors import EnvironmentMissing
 
 MEMBER_KIB = 16 << 10
@@ -31,16 +31,16 @@ def built():
     """The built lab; skips where it is not there."""
     build = paths.build()
     try:
-        run.require_built(attempt.run_of(attempt.parse(["--array", "md-raid1-2", "--", "true"])), build)
+        boot.require_built(attempt.run_of(attempt.parse(["--array", "md-raid1-2", "--", "true"])), build)
     except EnvironmentMissing as reason:
         pytest.skip(str(reason))
     return build
 
 
-def boot(build, work, array, script):
+def boot_array(build, work, array, script):
     """Boot with the disks of an array, and let the guest carry out these lines."""
     one = attempt.run_of(attempt.parse(["--array", array, "--", "true"]))
-    return run.boot(dataclasses.replace(one, script=tuple(script)), build, work, lambda line: None)
+    return boot.boot(dataclasses.replace(one, script=tuple(script)), build, work, lambda line: None)
 
 
 def on_files(command, options="rw", device="/dev/md0"):
@@ -79,7 +79,7 @@ def test_array_keeps_what_it_was_given(built, tmp_path, kind, count):
         *("cell differs 1", *stop, f"exec dd if=/dev/zero of={disks[1]} bs=64k count=64 conv=notrunc,fsync", "end"),
         *("cell found 1", start, "wait_disk md0", *check, "end"),
     ]
-    left = boot(built, tmp_path, f"{kind}-{count + 1}", script)
+    left = boot_array(built, tmp_path, f"{kind}-{count + 1}", script)
     said = left.report.cells
     assert left.report.done, left.problem
     sums = {}
@@ -127,7 +127,7 @@ def test_hardware_array_keeps_what_it_was_given(built, tmp_path, monkeypatch, na
         *("cell beyond 1", f"exec dd if={device} of={REGION} bs=1M count=1 skip=20000 iflag=direct", "end"),
     ]
     faults = (("m1", "degraded", 1_000_000), ("m0", "rebuilt", 1_000_000))
-    left = run.boot(dataclasses.replace(one, script=tuple(script), faults=faults), built, tmp_path, lambda line: None)
+    left = boot.boot(dataclasses.replace(one, script=tuple(script), faults=faults), built, tmp_path, lambda line: None)
     said = left.report.cells
     assert left.report.done, left.problem
     assert left.array.state == "lost" and [unit for unit, _ in left.array.failed] == ["m1", "m0"]
@@ -158,7 +158,7 @@ def test_hardware_array_says_how_far_its_spare_is(built, tmp_path, monkeypatch, 
     one = attempt.run_of(attempt.parse(["--array", array, "--drive", SMALL, "--", "true"]))
     script = ("cell rest 1", f"exec sleep {rest_s}", f"exec dd if={job.device(one)} of=/dev/null count=1", "end")
     one = dataclasses.replace(one, script=script, faults=(("m1", "rest", 1_000_000),))
-    left = run.boot(one, built, tmp_path, lambda line: None)
+    left = boot.boot(one, built, tmp_path, lambda line: None)
     assert left.report.done and left.report.cells["rest"].problem is None, left.report.cells["rest"]
     assert left.array.state == state
 
@@ -249,7 +249,7 @@ def test_array_is_the_same_when_made_again(built, tmp_path):
             )
         )
         writes = "exec dd if=/dev/zero of=/dev/md0 bs=64k count=32 oflag=direct"
-        left = run.boot(
+        left = boot.boot(
             dataclasses.replace(one, script=("cell write 1", writes, "end")), built, work, lambda line: None
         )
         assert left.report.done, left.problem

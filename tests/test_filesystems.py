@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from lab.cell import attempt, catalogue, filesystems, identity, images, job, paths, run, trace
+from lab.cell import attempt, boot, catalogue, filesystems, identity, images, job, paths, trace
 from lab.cell.errors import EnvironmentMissing
 
 STRESS = f"exec fs-stress --dir {job.MOUNT_POINT} --seed 1 --operations 800 --files 150 --max-bytes 131072"
@@ -27,7 +27,7 @@ def built():
     """The built lab; skips where it is not there."""
     build = paths.build()
     try:
-        run.require_built(attempt.run_of(attempt.parse(["--", "true"])), build)
+        boot.require_built(attempt.run_of(attempt.parse(["--", "true"])), build)
     except EnvironmentMissing as reason:
         pytest.skip(str(reason))
     return build
@@ -47,7 +47,7 @@ def stressed(build, work, name, controller="scsi-virtio", drive="ultrastar-36zx"
         first, blocks = DAMAGE[name]
         overwrite = f"exec dd if=/dev/zero of={device} bs={BLOCK} seek={first} count={blocks} conv=notrunc,fsync"
         script += ["cell damaged 1", overwrite, check, "end"]
-    return run.boot(dataclasses.replace(one, script=tuple(script)), build, work, lambda line: None)
+    return boot.boot(dataclasses.replace(one, script=tuple(script)), build, work, lambda line: None)
 
 
 def judge(left, name):

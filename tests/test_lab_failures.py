@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from lab.cell import cells, config, identity, images, job, paths, run, trace
+from lab.cell import boot, cells, config, identity, images, job, judge, paths, run, trace
 from lab.cell.errors import EnvironmentMissing
 
 RUN = "scsi-virtio.ultrastar-36zx.t32.both"
@@ -21,7 +21,7 @@ def built():
     """The built lab; skips where it is not there."""
     build = paths.build()
     try:
-        run.require_built(cells.run("smoke", RUN), build)
+        boot.require_built(cells.run("smoke", RUN), build)
     except EnvironmentMissing as reason:
         pytest.skip(str(reason))
     return build
@@ -63,7 +63,7 @@ def test_full_disk_voids_the_run(built, tmp_path, monkeypatch):
     if mount.returncode != 0:
         pytest.skip("mounting a small file system needs root")
     try:
-        monkeypatch.setattr(run, "require_space", lambda folder, needed_bytes: None)
+        monkeypatch.setattr(boot, "require_space", lambda folder, needed_bytes: None)
         with pytest.raises(EnvironmentMissing, match=r"No space left on device.*make room"):
             reasons(built, tmp_path)
     finally:
@@ -134,12 +134,12 @@ def test_workload_ends_right_after_resets(built, tmp_path, monkeypatch, tags):
     monkeypatch.setattr(job, "workload_command", shortened)
     work = tmp_path / "work"
     work.mkdir()
-    left = run.boot(one, built, work, lambda line: None, stall_s=120)
+    left = boot.boot(one, built, work, lambda line: None, stall_s=120)
     (cell,) = one.cells
     assert left.problem is None
     said = left.report.cells[cell.id]
     assert (said.exit_status, said.problem, said.metrics["requests"]) == (0, None, 4)
-    (verdict,) = run.judge(one, left.report, left.traces, left.problem, left.console).values()
+    (verdict,) = judge.judge(one, left.report, left.traces, left.problem, left.console).values()
     assert verdict[1].startswith("the guest reset the disk's port: 'ata1.00: exception Emask 0x0 ")
     written = [request.lbn for request in trace.parse(left.traces[cell.id]) if request.op == "W"]
     assert len(written) > len(set(written)) == 4

@@ -10,7 +10,7 @@ import os
 
 import pytest
 
-from lab.cell import attempt, job, paths, run, trace
+from lab.cell import attempt, boot, job, paths, trace
 from lab.cell.errors import EnvironmentMissing
 from lab.volumes.ldm import database, volumes
 from lab.volumes.ldm.layout import DATA_START, SECTOR
@@ -26,7 +26,7 @@ def built():
     """The built lab; skips where it is not there."""
     build = paths.build()
     try:
-        run.require_built(attempt.run_of(attempt.parse(["--array", "ldm-striped-2", "--", "true"])), build)
+        boot.require_built(attempt.run_of(attempt.parse(["--array", "ldm-striped-2", "--", "true"])), build)
     except EnvironmentMissing as reason:
         (pytest.fail if os.environ.get("SPINDLE_NO_SKIP") else pytest.skip)(str(reason))
     return build
@@ -84,12 +84,12 @@ def test_data_lie_where_they_should(built, tmp_path, array):
     script += ["exec dmsetup table", "exec dmsetup status", "end"]
     check = [f"exec {line}" for line in (f"ldm-check {device}", "dmsetup remove_all")]
     script += [f"cell {job.CHECK_LABEL} 1", *check, "end"]
-    left = run.boot(dataclasses.replace(one, script=tuple(script)), built, tmp_path, lambda line: None)
+    left = boot.boot(dataclasses.replace(one, script=tuple(script)), built, tmp_path, lambda line: None)
     assert left.report.done, left.problem
     said = left.report.cells
     for label, about in said.items():
         assert about.problem is None, (label, about)
-    judge_state(kind, count, run.drive_bytes(built, DRIVE) // SECTOR, said["state"].said)
+    judge_state(kind, count, boot.drive_bytes(built, DRIVE) // SECTOR, said["state"].said)
     found = judge_members(kind, count, [tmp_path / name for name in job.disk_files(one)])
     assert [line.split()[0] for line in said["read"].said] == [hashlib.sha256(found).hexdigest()]
     written = {request.device for request in trace.parse(left.traces[attempt.LABEL]) if request.op == "W"}
@@ -154,7 +154,7 @@ def test_failed_disk_of_a_mirror_costs_no_data_and_is_told(built, tmp_path, monk
         *("cell start 1", "exec dmsetup remove_all", f"exec ldm-assemble {device} /run/disk/disk0"),
         *(f"exec ldm-check {device}", "end"),
     )
-    left = run.boot(dataclasses.replace(one, script=script), built, tmp_path, lambda line: None)
+    left = boot.boot(dataclasses.replace(one, script=script), built, tmp_path, lambda line: None)
     assert left.report.done, left.problem
     said = left.report.cells
     sums = []

@@ -20,7 +20,7 @@ from pathlib import Path, PurePosixPath
 
 import zstandard
 
-from lab.cell import cells, config, identity, paths, run
+from lab.cell import cells, config, identity, paths, store
 from lab.cell.errors import SpindleError
 
 FILES = ("command", "console.log", "io.trace", "result.json")
@@ -89,7 +89,7 @@ def take(profile: str, source: Path) -> tuple[int, int, Counter]:
         if reason:
             refused[reason] += 1
             return
-        run.put_in_place(folder, files)
+        store.put_in_place(folder, files)
         taken += 1
 
     try:

@@ -26,6 +26,7 @@ from decimal import Decimal
 from pathlib import Path
 
 from lab.cell import (
+    boot,
     catalogue,
     cells,
     config,
@@ -36,7 +37,6 @@ from lab.cell import (
     lost_members,
     members,
     paths,
-    run,
     trace,
     volumes,
 )
@@ -192,7 +192,7 @@ def main(argv: list[str] | None = None) -> int:
         scratch.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=scratch) as folder:
             work = Path(folder)
-            left = run.boot(one, build, work, lambda line: print(line, file=sys.stderr))
+            left = boot.boot(one, build, work, lambda line: print(line, file=sys.stderr))
             if not (work / "agent.log").exists():
                 raise SpindleError(left.problem or "the guest left no report")
             for line in (work / "agent.log").read_text(errors="replace").splitlines():

@@ -16,7 +16,7 @@ import tempfile
 from itertools import zip_longest
 from pathlib import Path
 
-from lab.cell import cells, identity, images, paths, run, step
+from lab.cell import boot, cells, identity, images, paths, run, step, store
 from lab.cell.errors import SpindleError
 
 PROFILE = "smoke"
@@ -39,7 +39,7 @@ def differences(first: run.Outcome, second: run.Outcome) -> list[str]:
     for name in first.results:
         pairs = (
             ("io.trace", first.traces[name], second.traces[name]),
-            ("result.json", run.result_text(first.results[name]), run.result_text(second.results[name])),
+            ("result.json", store.result_text(first.results[name]), store.result_text(second.results[name])),
         )
         for file, one, other in pairs:
             difference = first_difference(one, other)
@@ -53,7 +53,7 @@ class Hog:
 
     def __enter__(self) -> None:
         self.processes = [
-            subprocess.Popen([sys.executable, "-c", "while True: pass"], preexec_fn=run.die_with_parent(os.getpid()))
+            subprocess.Popen([sys.executable, "-c", "while True: pass"], preexec_fn=boot.die_with_parent(os.getpid()))
             for _ in range(os.cpu_count() or 1)
         ]
 

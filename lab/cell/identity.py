@@ -40,7 +40,7 @@ SOURCES = {
         "envs/volumes.lock",
     ),
     # The code that reads what a run reports; what it asks of the run stands in the job and the command.
-    "reader": tuple(f"lab/cell/{name}.py" for name in ("run", "agent", "trace", "members", "lost_members")),
+    "reader": tuple(f"lab/cell/{name}.py" for name in ("run", "judge", "agent", "trace", "members", "lost_members")),
 }
 IGNORED_FOLDERS = {"tests", "benches", "examples", "catalogue", "filesystems", "__pycache__", "target", "testdata"}
 IGNORED_SUFFIXES = {".md", ".smk", ".pyc"}

@@ -15,7 +15,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from lab.cell import catalogue, cells, filesystems, identity, job, paths, run, volumes
+from lab.cell import boot, catalogue, cells, filesystems, identity, job, judge, paths, volumes
 from lab.cell.errors import SpindleError
 
 
@@ -35,9 +35,9 @@ def make(image: identity.Image, build: Path) -> list[Path]:
     targets[0].parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=scratch) as folder:
         work = Path(folder)
-        left = run.boot(one, build, work, lambda line: print(line, file=sys.stderr))
+        left = boot.boot(one, build, work, lambda line: print(line, file=sys.stderr))
         said = left.report.cells.get(job.IMAGE_LABEL)
-        problem = left.problem or (run.check_problem(left.report) if image.workload else None)
+        problem = left.problem or (judge.check_problem(left.report) if image.workload else None)
         if problem or said is None or said.problem or not said.ended:
             words = "; ".join([*said.errors[-3:], *said.said[-1:]]) if said else ""
             reason = (said.problem if said else None) or problem or "the guest did not say that it is done"
@@ -45,7 +45,7 @@ def make(image: identity.Image, build: Path) -> list[Path]:
         partials = [target.with_name(f".{target.name}.new") for target in targets]
         for file, partial in zip(job.disk_files(one), partials, strict=True):
             partial.unlink(missing_ok=True)
-            run.copy_sparse(work / file, partial)
+            boot.copy_sparse(work / file, partial)
         for partial, target in zip(partials, targets, strict=True):
             partial.replace(target)
     used_bytes = sum(target.stat().st_blocks * 512 for target in targets)

@@ -6,7 +6,7 @@
 A profile has more runs than most targets need. Snakemake asks every job of a target for its input before it starts any
 of them: the runs among them note that (`asked_for`), and `begin` leaves the list for the runs to come.
 
-The words stand here and not in run.py, which decides the identity of every result.
+The words stand here and not in run.py, because they have no part in a result.
 """
 
 import json

@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 
 from analysis import figure_cells
-from lab.cell import run, trace
+from lab.cell import store, trace
 from paper.tests import synthetic
 
 BURST_S = 30
@@ -46,7 +46,7 @@ def put(results: Path, cell_id: str, cell: dict, metrics: dict, lines: list[str]
     folder = results / "cells" / cell_id
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "result.json").write_text(json.dumps(result, indent=1) + "\n")
-    (folder / "io.trace").write_bytes(run.compress(text))
+    (folder / "io.trace").write_bytes(store.compress(text))
     return cell_id
 
 
@@ -68,7 +68,7 @@ def fill(results: Path, ids: list[str]) -> None:
         path = results / "cells" / cell / "io.trace"
         if not path.exists():
             lines = interleave(length.get(cell, 1), 1280 if cell in length else 64)
-            path.write_bytes(run.compress("\n".join([trace.HEADER, *lines]) + "\n"))
+            path.write_bytes(store.compress("\n".join([trace.HEADER, *lines]) + "\n"))
 
 
 def write_interleave(results: Path, tags: str, length: int, requests: int = 1280, failed: str | None = None) -> str:

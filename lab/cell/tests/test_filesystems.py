@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from lab.cell import cells, config, filesystems, identity, images, job, run
+from lab.cell import boot, cells, config, filesystems, identity, images, job, run
 from lab.cell.errors import ConfigError, EnvironmentMissing
 
 ROW = {
@@ -123,7 +123,7 @@ def test_filesystems_panic(lab):
 def test_filesystems_missing_image(lab):
     (lab / "work").mkdir()
     with pytest.raises(EnvironmentMissing, match=r"ext2\..*\.img: missing; run `make report`"):
-        run.boot(make_run(make_cell()), lab, lab / "work", lambda line: None)
+        boot.boot(make_run(make_cell()), lab, lab / "work", lambda line: None)
 
 
 def test_filesystems_image_is_made_whole(lab):

@@ -12,7 +12,7 @@ import time
 import pytest
 import zstandard
 
-from lab.cell import cells, paths, run
+from lab.cell import boot, cells, paths, run
 from lab.cell.errors import EnvironmentMissing
 
 RUN = "scsi-virtio.ultrastar-36zx.t32.both"
@@ -124,7 +124,7 @@ def test_run_missing_qemu(lab):
 
 def test_run_full_disk_is_refused_before_start(lab, monkeypatch):
     usage = collections.namedtuple("usage", "total used free")(10 << 30, 10 << 30, 5 << 20)
-    monkeypatch.setattr(run.shutil, "disk_usage", lambda folder: usage)
+    monkeypatch.setattr(boot.shutil, "disk_usage", lambda folder: usage)
     with pytest.raises(EnvironmentMissing, match=r"the disk is full: 124 MiB are needed, 5 MiB are free"):
         outcome(lab)
 
@@ -150,9 +150,9 @@ def test_run_killed_parent_leaves_no_child(lab):
     work = lab / "work"
     work.mkdir()
     program = (
-        "import os, subprocess, sys; from lab.cell import run\n"
+        "import os, subprocess, sys; from lab.cell import boot\n"
         "subprocess.Popen([sys.executable, '-c', 'import os, time; print(os.getpid(), flush=True); time.sleep(600)'],"
-        " preexec_fn=run.die_with_parent(os.getpid())).wait()"
+        " preexec_fn=boot.die_with_parent(os.getpid())).wait()"
     )
     parent = subprocess.Popen([sys.executable, "-c", program], cwd=REPOSITORY, stdout=subprocess.PIPE, text=True)
     child = int(parent.stdout.readline())

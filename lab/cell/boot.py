@@ -1,0 +1,289 @@
+# SPDX-License-Identifier: MIT
+"""One QEMU process: what it needs is laid out, it is started and watched, and what it leaves is picked up.
+
+Nothing is judged here (lab/cell/judge.py) and nothing is stored (lab/cell/store.py).
+"""
+
+import ctypes
+import json
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from lab.cell import agent, cells, config, identity, job, judge, lost_members, paths, trace, volumes
+from lab.cell.errors import ConfigError, EnvironmentMissing
+
+PR_SET_PDEATHSIG = 1
+POLL_S = 0.05
+STALL_S = 600
+"""Host seconds without a byte from the guest or the disk after which QEMU counts as hung. Virtual time has its own
+limit, which is far sooner reached; this one is for a QEMU whose clock stands still."""
+PANIC_GRACE_S = 2
+HOST_STORAGE_STATUS = 74
+MARGIN_BYTES = 64 << 20
+FS_CELL_BYTES = 5 << 30
+"""Most that a cell on a file system writes: the image it starts from, its data, its trace."""
+
+
+@dataclass
+class Timing:
+    """Host seconds of a run's parts."""
+
+    boot_s: float = 0.0
+    cells_s: dict[str, float] = field(default_factory=dict)
+    shutdown_s: float = 0.0
+    total_s: float = 0.0
+
+
+@dataclass
+class Boot:
+    """What one QEMU process left, before anything is judged."""
+
+    report: agent.Report
+    traces: dict[str, str]
+    console: str
+    command: str
+    timing: Timing
+    problem: str | None
+    """Why the run as a whole went wrong."""
+    array: lost_members.Array | None = None
+    """A hardware array that lost members."""
+
+
+def drive_bytes(build: Path, drive: str) -> int:
+    """Size of a drive, as the model reports it."""
+    command = [str(build / "disk/release/spindle-disk"), "show", drive, "--json"]
+    command += ["--catalogue", str(paths.ROOT / "lab/disk/catalogue")]
+    done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
+    if done.returncode != 0:
+        raise ConfigError(f"drive {drive!r}: {done.stderr.strip() or 'spindle-disk show failed'}")
+    return json.loads(done.stdout)["sectors"] * trace.SECTOR_BYTES
+
+
+def disk_bytes(run: cells.Run, build: Path) -> int:
+    """Size of a disk that the guest sees."""
+    one = drive_bytes(build, run.drive)
+    array = volumes.hardware(run.array)
+    return array.bytes_of(one) if array else one
+
+
+def require_built(run: cells.Run, build: Path) -> None:
+    """Refuse to start without the built things."""
+    guest = [f"guest/{name}" for name in ("vmlinux", "initramfs.cpio", "root.erofs", "firmware")]
+    programs = [f"workloads/{name}.erofs" for name in run.workloads]
+    tools = [f"volumes/{name}.erofs" for name in job.tools(run)]
+    for name in ("qemu/qemu-system-x86_64", "disk/release/spindle-disk", *guest, *tools, *programs):
+        if not (build / name).exists():
+            raise EnvironmentMissing(f"{build / name}: missing; run `make report`, which builds it")
+
+
+def require_space(folder: Path, needed_bytes: int) -> None:
+    """Refuse to start a run that would fill the disk."""
+    free = shutil.disk_usage(folder).free
+    if free < needed_bytes:
+        raise EnvironmentMissing(
+            f"{folder}: the disk is full: {needed_bytes >> 20} MiB are needed, {free >> 20} MiB are free; "
+            "make room and give the same command again"
+        )
+
+
+def space_needed(run: cells.Run) -> int:
+    """Bytes a run may write: the data of its writing cells, traces, logs."""
+    writes = sum(cell.parameters.get("op") == "write" for cell in run.cells)
+    on_file_systems = sum(not cell.raw for cell in run.cells)
+    return MARGIN_BYTES + writes * config.assumption(run.paper, "transfer_bytes") + on_file_systems * FS_CELL_BYTES
+
+
+def prepare(run: cells.Run, build: Path, work: Path) -> None:
+    """Data disks, job disk and topology of a run. Data disks are empty, or copies of their file system's image."""
+    start = identity.start_of(run)
+    files = [work / name for name in job.disk_files(run)]
+    if start is None:
+        size = disk_bytes(run, build)
+        for file in files:
+            with open(file, "wb") as disk:
+                disk.truncate(size)
+        make_on_host(run, files)
+    else:
+        for image, file in zip(identity.image_paths(build, start), files, strict=True):
+            if not image.is_file():
+                raise EnvironmentMissing(f"{image}: missing; run `make report`, which makes it")
+            copy_sparse(image, file)
+    (work / "job.img").write_bytes(job.job_disk(job.job_text(run)))
+    catalogue = str(paths.ROOT / "lab" / "disk" / "catalogue")
+    (work / "topology.toml").write_text(job.topology_text(run, catalogue), encoding="utf-8")
+
+
+def make_on_host(run: cells.Run, files: list[Path]) -> None:
+    """What a software array wants on its empty disks before the guest sees them."""
+    array = volumes.software(run.array)
+    if array is None:
+        return
+    stripe_kib = config.assumption(run.paper, "array_stripe_kib")
+    for line in array.commands(array.volume.host_make, stripe_kib, shlex.join(str(file) for file in files)):
+        program, *words = shlex.split(line)
+        command = [sys.executable if program == "python" else program, *words]
+        done = subprocess.run(
+            command, cwd=paths.ROOT, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False
+        )
+        if done.returncode != 0:
+            raise ConfigError(f"array {run.array!r}: `{program} {words[0]} ...` failed: {done.stderr.strip()}")
+
+
+def copy_sparse(source: Path, target: Path) -> None:
+    """Copy a file with its holes, by sharing blocks where the host's file system can."""
+    command = ["cp", "--sparse=always", "--reflink=auto", str(source), str(target)]
+    done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
+    if done.returncode != 0:
+        raise EnvironmentMissing(f"{target}: cannot copy {source.name}: {done.stderr.strip()}; make room and try again")
+
+
+def die_with_parent(parent: int):
+    """For subprocess's preexec_fn: the child is killed when the process that started it ends, however it ends."""
+    libc = ctypes.CDLL(None, use_errno=True)
+
+    def child() -> None:
+        libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:
+            os._exit(1)
+
+    return child
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
+
+
+def without_paths(text: str, build: Path, work: Path) -> str:
+    """A message as it would read on any machine: a failed result, too, is the same everywhere."""
+    for path, name in ((work, "work"), (build, "build")):
+        text = text.replace(str(path), name)
+    return text.replace(f"{paths.ROOT}/", "")
+
+
+class Supervisor:
+    """Watches one QEMU: notes when the agent's lines appear, and ends it when it panics or stands still."""
+
+    def __init__(self, work: Path, total_cells: int, say) -> None:
+        self.work = work
+        self.total_cells = total_cells
+        self.say = say
+        self.timing = Timing()
+        self.began = time.monotonic()
+        self.killed_because: str | None = None
+        self._sizes: tuple[int, ...] = ()
+        self._agent_offset = 0
+        self._cell: tuple[str, float] | None = None
+        self._last_event = self.began
+
+    def _sizes_now(self) -> tuple[int, ...]:
+        files = (self.work / name for name in ("agent.log", "console.log", "io.trace"))
+        return tuple(path.stat().st_size if path.exists() else 0 for path in files)
+
+    def _read_agent(self, now: float) -> None:
+        path = self.work / "agent.log"
+        if not path.exists():
+            return
+        with open(path, "rb") as log:
+            log.seek(self._agent_offset)
+            data = log.read()
+        whole = data[: data.rfind(b"\n") + 1]
+        self._agent_offset += len(whole)
+        for line in whole.decode(errors="replace").splitlines():
+            words = line.split(" ")
+            if len(words) < 4 or words[0] != "@spindle":
+                continue
+            if words[3] == "cell" and words[4] in (job.ARRAY_LABEL, job.CHECK_LABEL, job.SHUTDOWN_LABEL):
+                self._cell = None
+            elif words[3] == "cell":
+                if not self.timing.cells_s:
+                    self.timing.boot_s = round(now - self.began, 3)
+                self._cell = (words[4], now)
+            elif words[3] == "end" and self._cell:
+                name, start = self._cell
+                self.timing.cells_s[name] = round(now - start, 3)
+                done = len(self.timing.cells_s)
+                left = (now - self.began) / done * (self.total_cells - done)
+                self.say(f"cell {done} of {self.total_cells}, about {left:.0f} s left")
+            self._last_event = now
+
+    def watch(self, process: subprocess.Popen, stall_s: float) -> int:
+        """Wait for QEMU to end; returns its exit status, negative for a signal."""
+        grown_at = self.began
+        panic_at = None
+        while True:
+            status = process.poll()
+            now = time.monotonic()
+            sizes = self._sizes_now()
+            if sizes != self._sizes:
+                if sizes[1:2] != self._sizes[1:2] and judge.panic_line(_text(self.work / "console.log")):
+                    panic_at = panic_at or now
+                self._sizes, grown_at = sizes, now
+                self._read_agent(now)
+            if status is not None:
+                self.timing.total_s = round(now - self.began, 3)
+                self.timing.shutdown_s = round(now - self._last_event, 3)
+                return status
+            if panic_at is not None and now - panic_at > PANIC_GRACE_S:
+                process.kill()
+                panic_at = None
+            if now - grown_at > stall_s:
+                self.killed_because = f"no sign of life from the guest or its disks for {stall_s:.0f} s of host time"
+                process.kill()
+                grown_at = now
+            time.sleep(POLL_S)
+
+
+def boot(run: cells.Run, build: Path, work: Path, say, stall_s: float = STALL_S) -> Boot:
+    """Boot a guest with the things built in `build` and let it do its job, in the empty folder `work`. Writes nowhere
+    else; data disks are left as disk.img, or disk0.img, disk1.img, ...."""
+    require_built(run, build)
+    require_space(work, space_needed(run))
+    prepare(run, build, work)
+    append = identity.kernel_append()
+    command = job.qemu_command(run, str(build), str(work), append)
+    supervisor = Supervisor(work, len(run.cells), say)
+    # In memory: when the disk is full, the message that says so must not need it.
+    with os.fdopen(os.memfd_create("stderr"), "w+b") as stderr:
+        process = subprocess.Popen(
+            command,
+            cwd=work,
+            stdin=subprocess.DEVNULL,
+            stdout=stderr,
+            stderr=stderr,
+            preexec_fn=die_with_parent(os.getpid()),
+        )
+        try:
+            status = supervisor.watch(process, stall_s)
+        finally:
+            if process.poll() is None:
+                process.kill()
+            process.wait()
+        stderr.seek(0)
+        stderr_text = without_paths(stderr.read().decode(errors="replace"), build, work)
+    console = _text(work / "console.log")
+    report = agent.parse(_text(work / "agent.log"))
+    problem = judge.run_problem(status, supervisor.killed_because, console, stderr_text, report)
+    if status == HOST_STORAGE_STATUS:
+        raise EnvironmentMissing(
+            f"{work}: QEMU could not store data or trace: {stderr_text.strip() or 'no message'}; "
+            "make room and give the same command again"
+        )
+    if problem:
+        for line in [*console.splitlines()[-10:], *stderr_text.splitlines()[-judge.STDERR_TAIL_LINES :]]:
+            say(f"| {line}")
+    traces, array = {}, None
+    try:
+        traces = trace.split(_text(work / "io.trace"))
+        topology = _text(work / "topology.toml")
+        array = lost_members.at_the_end(topology, traces, lambda: drive_bytes(build, run.drive))
+    except trace.TraceError as error:
+        problem = problem or str(error)
+    shown = shlex.join(job.qemu_command(run, "build", "work", append)) + "\n"
+    return Boot(report, traces, console, shown, supervisor.timing, problem, array)
