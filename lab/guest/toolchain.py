@@ -105,12 +105,24 @@ class Toolchain:
                    self.root / "usr/include"]  # fmt: skip
         return ["-nostdinc", *(word for folder in folders for word in ("-isystem", str(folder)))]
 
+    def check_libraries(self, program: Path) -> None:
+        """Refuse a program that would take a library from the host: the loader looks there for what ours lack."""
+        libraries = ":".join(str(self.root / folder) for folder in LIBRARIES)
+        listed = run([str(self.root / LOADER), "--inhibit-cache", "--library-path", libraries, "--list", str(program)])
+        for library, place in re.findall(r"^\s*(\S+) => (not found|.+?)(?: \(0x[0-9a-f]+\))?$", listed, re.M):
+            if not Path(place).is_relative_to(self.root):
+                raise BuildError(
+                    f"{program} needs {library}, which no package of the toolchain has (found: {place}); "
+                    f"run `make relock`, or add the library's package to {WISHES.relative_to(REPOSITORY)}"
+                )
+
     def adopt(self, folder: Path) -> None:
         """Put a script of the same name in the place of each program below FOLDER: it runs with our libraries."""
         for path in sorted(folder.rglob("*")):
             if is_program(path):
                 hidden = path.with_name(f".{path.name}.elf")
                 os.rename(path, hidden)
+                self.check_libraries(hidden)
                 write_call(path, shlex.quote(str(self.root)), shlex.quote(str(path)), shlex.quote(str(hidden)))
 
 
@@ -167,17 +179,9 @@ def check(chain: Toolchain) -> None:
     for name in REQUIRED:
         if not (chain.bin / name).is_file():
             raise BuildError(f"no locked package has {name}; correct envs/toolchain-packages.txt, then `make relock`")
-    libraries = ":".join(str(chain.root / folder) for folder in LIBRARIES)
     for name in REQUIRED:
         program = re.search(r'--argv0 "\$at/(\S+)"', (chain.bin / name).read_text())[1]
-        listed = run([str(chain.root / LOADER), "--inhibit-cache", "--library-path", libraries, "--list",
-                      str(chain.root / program)])  # fmt: skip
-        for library, place in re.findall(r"^\s*(\S+) => (not found|.+?)(?: \(0x[0-9a-f]+\))?$", listed, re.M):
-            if not place.startswith(str(chain.root)):
-                raise BuildError(
-                    f"{program} of the toolchain needs {library}, which no locked package has (found: {place}); "
-                    f"run `make relock`, or add its package to {WISHES.relative_to(REPOSITORY)}"
-                )
+        chain.check_libraries(chain.root / program)
 
 
 def depends(text: str) -> list[list[str]]:

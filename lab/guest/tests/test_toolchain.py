@@ -90,7 +90,7 @@ def test_program_that_would_take_a_library_of_the_host_is_refused(copy):
     library.unlink()
     with pytest.raises(BuildError) as error:
         toolchain.check(copy)
-    assert "usr/bin/mkfs.erofs of the toolchain needs liblz4.so.1, which no locked package has" in str(error.value)
+    assert "usr/bin/mkfs.erofs needs liblz4.so.1, which no package of the toolchain has" in str(error.value)
     assert "make relock" in str(error.value)
 
 
