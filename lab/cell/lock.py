@@ -61,6 +61,8 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+=-]*(/[A-Za-z0-9][A-Za-z0-9._+=-]*)?
 POLL_S = 0.1
 AGAIN_S = 60
 """Whoever waits is told so again after this time."""
+GRACE_S = 2
+"""Who has no record is just beginning or just ending; after this time it counts as at work."""
 
 
 @dataclass
@@ -150,7 +152,7 @@ def holders(name: str, build: Path | None = None, kind: str = "holder") -> list[
 
 
 def _who(name: str, build: Path | None, kind: str = "holder") -> str:
-    return ", ".join(holders(name, build, kind)) or "somebody who has just begun"
+    return ", ".join(holders(name, build, kind)) or "a process that left no name"
 
 
 def _inherited(folder: Path, name: str) -> tuple[bool, Path] | None:
@@ -187,7 +189,7 @@ def _take(name: str, alone: bool, what: str, refuse: bool, build: Path | None) -
             "end that one and give this command by itself"
         )
     lock, within = _file(folder, name, "lock"), _file(folder, name, "within")
-    told = None
+    told, began = None, time.monotonic()
     while True:
         number = _flock(lock, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
         kind = "holder"
@@ -196,9 +198,12 @@ def _take(name: str, alone: bool, what: str, refuse: bool, build: Path | None) -
                 break
             os.close(number)
             kind = "within"
+        now = time.monotonic()
+        if now - began < GRACE_S and not holders(name, build, kind):
+            time.sleep(POLL_S)
+            continue
         if refuse or (name == RESULTS and (kind == "within" or not _only_shared(lock))):
             raise AlreadyRunning(_refusal(name, what, kind, build))
-        now = time.monotonic()
         if told is None or now - told >= AGAIN_S:
             told = now
             print(f"{what}: {name}: waiting for: {_who(name, build, kind)}", file=sys.stderr, flush=True)
