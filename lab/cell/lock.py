@@ -112,7 +112,9 @@ def _flock(path: Path, how: int) -> int | None:
 
 
 def _record(folder: Path, name: str, kind: str, what: str) -> tuple[Path, int]:
-    """Leave who holds a lock, in a file that is locked as long as its holder lives."""
+    """Leave who holds a lock, in a file that is locked as long as its holder lives; those of the dead are removed."""
+    for old in folder.glob(f"{name.replace('/', '-')}.{kind}-*"):
+        _lives(old)
     text = json.dumps({"what": what, "process": os.getpid(), "since": time.strftime("%H:%M")}) + "\n"
     number, partial = tempfile.mkstemp(prefix=f".{name.replace('/', '-')}.", dir=folder)
     fcntl.flock(number, fcntl.LOCK_EX)
