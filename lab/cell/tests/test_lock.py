@@ -284,3 +284,19 @@ def test_lock_command_wrong(here, words, status, said):
     process = command(here, *words)
     assert said in process.communicate()[1]
     assert process.returncode == status
+
+
+def test_step_waits_on_the_terminal_and_not_in_its_log(here):
+    with other(here, "'qemu', what='attempt'") as boot:
+        body = """
+from lab.cell import step
+log = paths.ROOT / "log"
+sys.exit(step.main(["--name", "QEMU", "--about", "1 s", "--alone", "qemu", "--log", str(log), "--", "echo", "made"]))
+"""
+        builder = start(here, body)
+        assert "build of QEMU: qemu: waiting for: attempt (process " in builder.stderr.readline()
+        boot.stdin.close()
+        said = builder.communicate(timeout=20)[1]
+    assert builder.returncode == 0, said
+    assert "QEMU: done in" in said
+    assert (here / "log").read_text() == "made\n"
