@@ -249,8 +249,8 @@ def command(here, *words):
     """The command line, in a checkout of its own."""
     folder = here / "lab/cell"
     folder.mkdir(parents=True, exist_ok=True)
-    for name in ("__init__", "errors", "lock", "paths"):
-        (folder / f"{name}.py").write_bytes((ROOT / f"lab/cell/{name}.py").read_bytes())
+    for name in ("__init__", "cell/__init__", "cell/errors", "cell/lock", "cell/paths"):
+        (here / f"lab/{name}.py").write_bytes((ROOT / f"lab/{name}.py").read_bytes())
     environment = {"PATH": os.environ["PATH"]}
     return subprocess.Popen(
         [sys.executable, "-m", "lab.cell.lock", *words], cwd=here, env=environment, stdin=subprocess.PIPE,
