@@ -6,6 +6,7 @@
 # make test                                the whole gate, as in CI
 # make check                               its parts that need no lab: formats, lints, tests of Python, Rust and planning
 # make nightly                             what takes longer; leaves its outcome in docs/nightly.md
+# make bench BASE=DIR                      QEMU and model of two build directories side by side, in processor time
 # make determinism [REBUILD=1]             runs twice, once beside a CPU hog; REBUILD=1: a second build as well
 # make validation TRACES=DIR               the disk model against measured traces of real drives (DiskSim's validation set)
 # make doctor                              what is missing on this machine, and how to get it
@@ -27,7 +28,7 @@ QUIETER := sed -u -e "/^Select jobs/d" -e "/^Execute [0-9]/d"
 ALONE := $(BIN)/python -m lab.cell.lock --alone
 SUBMAKE := $(MAKE) --no-print-directory
 
-.PHONY: help report part export import test check nightly determinism validation doctor bootstrap relock clean
+.PHONY: help report part export import test check nightly bench determinism validation doctor bootstrap relock clean
 .PHONY: .report .part .clean
 help:
 	@sed -n 's/^# \(make .*\)/\1/p' Makefile
@@ -77,6 +78,12 @@ check:
 nightly:
 	@envs/bootstrap build tex test
 	@$(BIN)/python tests/gate.py nightly --report docs/nightly.md
+
+bench:
+	@envs/bootstrap --paths
+	@test -d "$(BASE)" || { echo "make bench: there is no build directory '$(BASE)'; BASE=DIR names build/ of the checkout to compare with" >&2; exit 1; }
+	@envs/bootstrap --installed
+	@$(BIN)/python -m lab.qemu.bench --base "$(abspath $(BASE))" --new "$(abspath $(BUILD))"
 
 determinism:
 	@envs/bootstrap build
