@@ -175,6 +175,13 @@ def without_paths(text: str, build: Path, work: Path) -> str:
     return text.replace(f"{paths.ROOT}/", "")
 
 
+def markers(run: cells.Run) -> int:
+    """How many cells the agent will name; a script may have more of them than its run has cells."""
+    words = [line.split(" ") for line in job.job_text(run).splitlines()]
+    others = (job.ARRAY_LABEL, job.CHECK_LABEL, job.SHUTDOWN_LABEL)
+    return sum(word[0] == "cell" and word[1] not in others for word in words)
+
+
 class Supervisor:
     """Watches one QEMU: notes when the agent's lines appear, and ends it when it panics or stands still."""
 
@@ -261,7 +268,7 @@ def _boot(run: cells.Run, build: Path, work: Path, say, stall_s: float) -> Boot:
     prepare(run, build, work)
     append = identity.kernel_append()
     command = job.qemu_command(run, str(build), str(work), append)
-    supervisor = Supervisor(work, len(run.cells), say)
+    supervisor = Supervisor(work, markers(run), say)
     # In memory: when the disk is full, the message that says so must not need it.
     with os.fdopen(os.memfd_create("stderr"), "w+b") as stderr:
         process = subprocess.Popen(
