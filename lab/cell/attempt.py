@@ -188,6 +188,7 @@ def main(argv: list[str] | None = None) -> int:
         start = identity.start_of(one)
         if start is not None:
             images.ensure(start, build)
+        lock.sweep()
         with lock.hold(*boot.things(one), what="attempt"), lock.scratch("attempt") as work:
             left = boot.boot(one, build, work, lambda line: print(line, file=sys.stderr))
             if not (work / "agent.log").exists():
