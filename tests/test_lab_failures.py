@@ -12,6 +12,8 @@ import pytest
 from lab.cell import boot, cells, config, identity, images, job, judge, paths, run, trace
 from lab.cell.errors import EnvironmentMissing
 
+pytestmark = pytest.mark.lab
+
 RUN = "scsi-virtio.ultrastar-36zx.t32.both"
 FS_RUN = "scsi-virtio.ultrastar-36zx.t64.both.ffs.postmark-x0.05.s01"
 

@@ -20,7 +20,7 @@ from pathlib import Path, PurePosixPath
 
 import zstandard
 
-from lab.cell import cells, config, identity, paths, store
+from lab.cell import cells, config, identity, lock, paths, store
 from lab.cell.errors import SpindleError
 
 FILES = ("command", "console.log", "io.trace", "result.json")
@@ -125,8 +125,10 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--cells", default="*", help="export only cells whose id fits this shell pattern")
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="archive, e.g. part1.tar.zst")
     options = parser.parse_args(argv)
+    writes = options.action == "import"
     try:
-        if options.action == "export":
+        lock.keep(lock.RESULTS, alone=writes, what=f"{options.action} of profile {options.profile}")
+        if not writes:
             if len(options.files) != 1:
                 raise SpindleError("export writes one file")
             count = export(options.profile, options.files[0], options.cells)
