@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: MIT
 //! The command line: `show`, `page`, `replay`, `validate`, `import-disksim` and `check`.
 
-mod number;
-mod page;
-mod picture;
-mod plot;
 mod replay;
 mod show;
 mod validate;
@@ -16,6 +12,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use spindle_disk::catalogue::{Catalogue, DriveModel};
 use spindle_disk::Error;
+use spindle_draw::page;
 
 /// Mechanical disks in virtual time.
 #[derive(Parser)]
@@ -108,7 +105,7 @@ fn import(diskspecs: &Path, output: &Path, sector_us: Option<f64>) -> Result<(),
             )))
         }
     };
-    let imported = spindle_disk::disksim::import(diskspecs, sector_ns)?;
+    let imported = spindle_import::import(diskspecs, sector_ns)?;
     DriveModel::from_text(&diskspecs.display().to_string(), &imported.toml)?;
     whole_file::write(output, &imported.toml)?;
     for note in imported.notes {
