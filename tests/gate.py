@@ -57,7 +57,11 @@ def parts() -> dict[str, list[list[str]]]:
         "rules format": [[BIN / "snakefmt", "--check", *rules]],
         "shell lint": [["shellcheck", "--external-sources", *shell_scripts()]],
         "rust format and lint": rust,
-        "rust tests": [["cargo", "test", *one, "--locked", "--profile", "checked"] for one in CRATES],
+        "rust tests": [
+            ["cargo", "test", *WORKSPACE, "--workspace", "--locked", "--profile", "checked"],
+            # With the checks that it ships with.
+            ["cargo", "test", *MODEL, "--locked", "--release"],
+        ],
         "planted faults": [[sys.executable, "lab/disk/tests/faults.py"]],
         "lab builds": [[BIN / "snakemake", *SMOKE, "lab"]],
         "python tests": [[BIN / "pytest"]],

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
-//! The command line: `show`, `page`, `replay`, `validate`, `import-disksim` and `check`.
+//! The command line: `show`, `page`, `replay`, `validate`, `import-disksim`, `units`, `inputs` and
+//! `check`.
 
+mod describe;
 mod replay;
 mod show;
 mod validate;
@@ -59,6 +61,24 @@ enum Command {
         #[arg(long, default_value = "lab/disk/catalogue")]
         catalogue: PathBuf,
     },
+    /// Print the units and arrays of a topology, with their sizes.
+    Units {
+        /// Topology file.
+        #[arg(long)]
+        topology: PathBuf,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print what the model reads of the catalogue for a topology.
+    Inputs {
+        /// Topology file.
+        #[arg(long)]
+        topology: PathBuf,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
     /// Check every entry of a catalogue.
     Check {
         /// Catalogue folder.
@@ -83,6 +103,8 @@ fn main() -> ExitCode {
             sector_transfer_us,
         } => import(&diskspecs, &output, sector_transfer_us),
         Command::Page { catalogue } => page::markdown(&catalogue).map(|page| print!("{page}")),
+        Command::Units { topology, json } => describe::units(&topology, json),
+        Command::Inputs { topology, json } => describe::inputs(&topology, json),
         Command::Check { catalogue } => check(&Catalogue::new(catalogue)),
     };
     match done {

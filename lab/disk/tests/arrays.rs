@@ -69,6 +69,8 @@ fn array_of(controller: &str, set: &str, faults: &[(u32, i64)]) -> Lab {
 struct Outcome {
     done: Vec<(i32, i64)>,
     lines: Vec<Line>,
+    /// All of the trace.
+    text: String,
 }
 
 impl Outcome {
@@ -111,9 +113,11 @@ fn run(lab: &mut Lab, requests: &[(i64, Op, u64, u64)]) -> Outcome {
     }
     assert!(lab.idle());
     let done = done.into_iter().map(|d| d.expect("all are acknowledged"));
+    let text = read_trace(lab);
     Outcome {
         done: done.collect(),
-        lines: parse_trace(&read_trace(lab)),
+        lines: parse_trace(&text),
+        text,
     }
 }
 
@@ -332,8 +336,7 @@ fn a_spare_takes_over_row_by_row() {
 }
 
 /// What the trace says of the array's state: `event member state`, each with its time.
-fn states(lab: &mut Lab) -> Vec<(i64, String)> {
-    let text = read_trace(lab);
+fn states(text: &str) -> Vec<(i64, String)> {
     let lines = text.lines().filter_map(|l| l.strip_prefix("# array "));
     let state = |line: &str| {
         let w: Vec<&str> = line.split(' ').collect();
@@ -353,8 +356,7 @@ fn states_of(controller: &str, set: &str, faults: &[(u32, i64)]) -> Vec<String> 
     let requests: Vec<_> = (0..12)
         .map(|i| (i * 500 * MS, Write, i as u64 * 16, 16))
         .collect();
-    run(&mut lab, &requests);
-    let states = states(&mut lab);
+    let states = states(&run(&mut lab, &requests).text);
     assert!(states.is_sorted_by_key(|(at, _)| *at));
     states.into_iter().map(|(_, words)| words).collect()
 }
@@ -397,8 +399,7 @@ fn the_trace_says_when_a_member_failed() {
         "later than all that happened"
     );
     let mut lab = array_of("raid10-4", "", &[(2, 60 * MS), (0, 50 * MS), (0, 70 * MS)]);
-    run(&mut lab, &[(0, Read, 0, 8), (80 * MS, Read, 0, 8)]);
-    let text = read_trace(&mut lab);
+    let text = run(&mut lab, &[(0, Read, 0, 8), (80 * MS, Read, 0, 8)]).text;
     let at = |words: &str| {
         let line = text.lines().position(|l| l == words);
         line.unwrap_or_else(|| panic!("{words}: {text}"))
@@ -466,8 +467,7 @@ fn a_spare_is_whole_with_its_last_row() {
     let requests = [(0, Read, 0, 8), (20_000 * MS, Read, 0, 8)];
     let filled_at = |faults: &[(u32, i64)]| {
         let mut lab = array_of("raid5-ide-8", set, faults);
-        run(&mut lab, &requests);
-        let text = read_trace(&mut lab);
+        let text = run(&mut lab, &requests).text;
         let last = parse_trace(&text)
             .into_iter()
             .rfind(|l| l.device == "m3" && l.hit != "failed");

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 
-use spindle_disk::catalogue::{Catalogue, DriveModel};
+use spindle_disk::catalogue::{Catalogue, DriveModel, DESCRIPTIVE};
 use spindle_disk::geometry::SECTOR_BYTES;
 use spindle_disk::Error;
 use toml::{Table, Value};
@@ -18,16 +18,6 @@ use crate::show;
 
 /// The marks, from the firmest to the weakest.
 const MARKS: [&str; 6] = ["datasheet", "measured", "seed", "log", "derived", "assumed"];
-
-/// Values that are printed and set no time: to have them right says nothing of the model.
-const LABELS: [&str; 6] = [
-    "model",
-    "maker",
-    "media",
-    "capacity_gb",
-    "interface",
-    "interface_mb_s",
-];
 
 /// A file of the catalogue.
 struct Entry {
@@ -171,7 +161,7 @@ fn trust(page: &mut String, drives: &[&Drive]) {
             "\n## How far they can be trusted\n\nHow many of a drive's values have which mark. The \
              last column leaves out the labels ({}): of the values that decide what the model \
              does, so many are assumptions.\n",
-            LABELS.map(|label| format!("`{label}`")).join(", ")
+            DESCRIPTIVE.map(|label| format!("`{label}`")).join(", ")
         ),
     );
     let mut columns = vec!["drive"];
@@ -185,7 +175,7 @@ fn trust(page: &mut String, drives: &[&Drive]) {
             .filter_map(|(key, value)| Some((key.as_str(), value.get("mark")?.as_str()?)))
             .collect();
         let count = |wanted: &str| marked.iter().filter(|(_, mark)| *mark == wanted).count();
-        let deciding = marked.iter().filter(|(key, _)| !LABELS.contains(key));
+        let deciding = marked.iter().filter(|(key, _)| !DESCRIPTIVE.contains(key));
         let assumed = deciding.clone().filter(|(_, mark)| *mark == "assumed");
         let (assumed, deciding) = (assumed.count(), deciding.count());
         let mut cells = vec![link(&entry.name)];

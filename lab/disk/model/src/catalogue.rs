@@ -29,6 +29,28 @@ impl Catalogue {
         DriveModel::new(&shown, file)
     }
 
+    /// The values of an entry that the model reads, by key, with those of `set` in place of its own.
+    /// A key of `set` counts as read.
+    ///
+    /// # Errors
+    /// An entry that does not load.
+    pub fn inputs(&self, kind: &str, name: &str, set: &toml::Table) -> Result<toml::Table, Error> {
+        let (_, table): (_, toml::Table) = match kind {
+            "drives" => self.drive(name, set).map(drop),
+            "buses" => self.bus(name).map(drop),
+            "arrays" => self.array(name, set).map(drop),
+            _ => self.controller(name).map(drop),
+        }
+        .and_then(|()| self.entry(kind, name, set))?;
+        let read = |key: &str| set.contains_key(key) || Reader::of(kind, key) == Reader::Model;
+        let entries = table.into_iter().filter(|(key, _)| read(key));
+        let value = |(key, mut entry): (String, toml::Value)| {
+            let value = entry.as_table_mut().and_then(|table| table.remove("value"));
+            Some((key, value?))
+        };
+        Ok(entries.filter_map(value).collect())
+    }
+
     /// Reads an entry, with the values of `set` in place of its own; returns its path too.
     fn entry<T: serde::de::DeserializeOwned>(
         &self,
@@ -78,7 +100,7 @@ impl Catalogue {
     pub fn array(&self, name: &str, set: &toml::Table) -> Result<ArrayModel, Error> {
         let (shown, file): (String, ArrayFile) = self.entry("arrays", name, set)?;
         file.check(&shown)?;
-        self.bus(&file.member_bus.value)?;
+        self.path("buses", &file.member_bus.value)?;
         let host_bus = self.bus(&file.host_bus.value)?;
         Ok(ArrayModel { file, host_bus })
     }

@@ -10,6 +10,7 @@ mod bus;
 mod controller;
 mod drive;
 
+use std::fmt;
 use std::path::Path;
 
 use serde::Deserialize;
@@ -42,7 +43,7 @@ pub enum Mark {
 }
 
 /// A value with its mark and source.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Entry<T> {
     /// The value; its unit stands in the key.
@@ -51,6 +52,65 @@ pub struct Entry<T> {
     pub mark: Mark,
     /// Where it comes from.
     pub source: String,
+}
+
+/// Only the value: mark and source decide nothing.
+impl<T: fmt::Debug> fmt::Debug for Entry<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.value.fmt(f)
+    }
+}
+
+/// A value that only describes, with its mark and source.
+#[derive(Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Note<T> {
+    /// The value; its unit stands in the key.
+    pub value: T,
+    /// How far it can be trusted.
+    pub mark: Mark,
+    /// Where it comes from.
+    pub source: String,
+}
+
+/// Nothing: a description decides nothing.
+impl<T> fmt::Debug for Note<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("-")
+    }
+}
+
+/// Keys that only describe, in files of any kind: each is a [`Note`].
+pub const DESCRIPTIVE: [&str; 7] = [
+    "name",
+    "model",
+    "maker",
+    "media",
+    "capacity_gb",
+    "interface",
+    "interface_mb_s",
+];
+
+/// Who computes with a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reader {
+    /// The model.
+    Model,
+    /// The lab (`lab/cell`), when it writes topologies and starts QEMU.
+    Lab,
+    /// Nobody: it only describes.
+    Nobody,
+}
+
+impl Reader {
+    /// The reader of `key` in files of `kind` (drives, buses, controllers, arrays).
+    pub fn of(kind: &str, key: &str) -> Self {
+        match (kind, key) {
+            _ if DESCRIPTIVE.contains(&key) => Self::Nobody,
+            ("controllers", _) | ("arrays", "member_buses") => Self::Lab,
+            _ => Self::Model,
+        }
+    }
 }
 
 /// The value of an optional key.

@@ -619,6 +619,54 @@ mod tests {
         }
     }
 
+    /// A lab of one null unit.
+    fn null_lab(name: &str) -> *mut SpindleLab {
+        let path = std::env::temp_dir().join(format!("spindle-{name}-{}.toml", std::process::id()));
+        let text = "schema = \"spindle-topology/1\"\ncatalogue = \".\"\n\
+                    [[unit]]\nname = \"system\"\nnull_latency_ns = 20000\n";
+        std::fs::write(&path, text).unwrap();
+        let path_c = CString::new(path.to_str().unwrap()).unwrap();
+        let mut lab = ptr::null_mut();
+        // SAFETY: all pointers are to live values.
+        let opened = unsafe { spindle_lab_open(path_c.as_ptr(), &mut lab, ptr::null_mut(), 0) };
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(opened, 0);
+        lab
+    }
+
+    #[test]
+    fn ffi_aborts_with_a_message() {
+        const CHILD: &str = "SPINDLE_FFI_ABORTS";
+        if std::env::var_os(CHILD).is_some() {
+            let lab = null_lab("abort");
+            // SAFETY: the lab is open. Time goes back, which is a broken clock of the caller.
+            unsafe {
+                spindle_advance(lab, 1000);
+                spindle_advance(lab, 999);
+            }
+            std::process::exit(0);
+        }
+        let mut child = std::process::Command::new(std::env::current_exe().unwrap());
+        child.args([
+            "--exact",
+            "ffi::tests::ffi_aborts_with_a_message",
+            "--nocapture",
+        ]);
+        let out = child.env(CHILD, "1").output().unwrap();
+        let said = String::from_utf8_lossy(&out.stderr);
+        assert!(
+            said.contains("advance to 999 ns: the lab is at 1000 ns already"),
+            "{said}"
+        );
+        assert!(said.contains("spindle_advance cannot go on"), "{said}");
+        use std::os::unix::process::ExitStatusExt;
+        assert_eq!(
+            out.status.signal(),
+            Some(6),
+            "it aborts, and unwinds into no C"
+        );
+    }
+
     #[test]
     fn ffi_tells_an_io_error() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../catalogue");

@@ -63,7 +63,7 @@ impl Shared {
     }
 
     pub fn schedule(&mut self, at_ps: i64, event: Event) {
-        debug_assert!(at_ps >= self.now_ps, "an event cannot lie in the past");
+        assert!(at_ps >= self.now_ps, "an event cannot lie in the past");
         self.events.push(Reverse((at_ps, self.serial, event)));
         self.serial += 1;
     }
@@ -162,5 +162,27 @@ impl Shared {
             self.outstanding -= 1;
         }
         acknowledged_ns
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Also in a release, which is what QEMU links: `cargo test --release`.
+    #[test]
+    #[should_panic(expected = "an event cannot lie in the past")]
+    fn no_event_lies_in_the_past() {
+        let mut shared = Shared::new(Vec::new(), Vec::new(), None, Vec::new());
+        shared.now_ps = 1000;
+        shared.schedule(999, Event::Decoded { unit: 0 });
+    }
+
+    #[test]
+    #[should_panic(expected = "overflow")]
+    fn a_number_that_does_not_fit_is_no_result() {
+        let mut shared = Shared::new(Vec::new(), Vec::new(), None, Vec::new());
+        shared.serial = std::hint::black_box(u64::MAX);
+        shared.schedule(0, Event::Decoded { unit: 0 });
     }
 }

@@ -143,6 +143,62 @@ pub struct Topology {
     pub faults: Vec<Fault>,
 }
 
+/// An entry of the catalogue that a topology uses.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Used {
+    /// Kind: `drives`, `buses` or `arrays`.
+    pub kind: &'static str,
+    /// Its name.
+    pub name: String,
+    /// Unit, bus or array of the topology that uses it.
+    pub by: String,
+    /// The values of it that the model reads, those of the topology's `set` over its own.
+    pub values: toml::Table,
+}
+
+impl Used {
+    /// What the topology file at `path` uses: drives, buses and arrays in the file's order, and the
+    /// buses between arrays and the host.
+    ///
+    /// # Errors
+    /// As [`Topology::load`].
+    pub fn of(path: &Path) -> Result<Vec<Self>, Error> {
+        let text = entries::read(path)?;
+        let path = path.display().to_string();
+        Topology::from_text(&path, &text)?;
+        let file: File = entries::parse(&path, &text)?;
+        let catalogue = Catalogue::new(&file.catalogue);
+        let none = toml::Table::new();
+        let mut found = Vec::new();
+        let mut add = |kind, name: &str, by: &str, set: &toml::Table| {
+            found.push(Self {
+                kind,
+                name: name.into(),
+                by: by.into(),
+                values: catalogue.inputs(kind, name, set)?,
+            });
+            Ok::<(), Error>(())
+        };
+        for bus in &file.bus {
+            add("buses", &bus.entry, &bus.name, &none)?;
+        }
+        for unit in &file.unit {
+            if let Some(drive) = &unit.drive {
+                add("drives", drive, &unit.name, &unit.set)?;
+            }
+        }
+        for array in &file.array {
+            add("arrays", &array.controller, &array.name, &array.set)?;
+            let host_bus = catalogue
+                .array(&array.controller, &array.set)?
+                .file
+                .host_bus;
+            add("buses", &host_bus.value, &array.name, &none)?;
+        }
+        Ok(found)
+    }
+}
+
 impl Topology {
     /// Reads a topology file and the catalogue entries that it names.
     ///

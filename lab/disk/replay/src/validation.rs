@@ -3,7 +3,7 @@
 
 use crate::one_drive;
 use crate::requests::Measured;
-use spindle_disk::catalogue::{BusFile, DriveModel, Entry, Mark};
+use spindle_disk::catalogue::{BusFile, DriveModel, Entry, Mark, Note};
 use spindle_disk::Error;
 use spindle_disk::{Lab, NEVER};
 
@@ -53,7 +53,11 @@ pub fn bare_lab(model: DriveModel) -> Lab {
         }
     }
     let bus = BusFile {
-        name: entry("bare".into()),
+        name: Note {
+            value: "bare".into(),
+            mark: Mark::Assumed,
+            source: String::new(),
+        },
         kind: entry(model.file.bus_kind.value),
         rate_mb_s: entry(1_000_000),
         command_ns: entry(0),

@@ -3,7 +3,7 @@
 
 use serde::Deserialize;
 
-use super::{BusFile, Entry};
+use super::{BusFile, Entry, Note};
 use crate::error::Error;
 
 /// How an array keeps its data.
@@ -48,7 +48,7 @@ pub enum MemberQueue {
 #[serde(deny_unknown_fields)]
 #[allow(missing_docs)] // The keys are documented in catalogue/README.md, once.
 pub struct ArrayFile {
-    pub name: Entry<String>,
+    pub name: Note<String>,
     pub level: Entry<Level>,
     pub members: Entry<u32>,
     pub spares: Entry<u32>,

@@ -3,7 +3,7 @@
 
 use serde::Deserialize;
 
-use super::Entry;
+use super::{Entry, Note};
 
 /// Which commands and buses a drive speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -35,7 +35,7 @@ impl BusKind {
 #[serde(deny_unknown_fields)]
 #[allow(missing_docs)] // The keys are documented in catalogue/README.md, once.
 pub struct BusFile {
-    pub name: Entry<String>,
+    pub name: Note<String>,
     pub kind: Entry<BusKind>,
     pub rate_mb_s: Entry<u64>,
     pub command_ns: Entry<u64>,

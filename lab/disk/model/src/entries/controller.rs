@@ -3,14 +3,14 @@
 
 use serde::Deserialize;
 
-use super::{BusKind, Entry};
+use super::{BusKind, Entry, Note};
 
 /// A controller file.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[allow(missing_docs)] // The keys are documented in catalogue/README.md, once.
 pub struct ControllerFile {
-    pub name: Entry<String>,
+    pub name: Note<String>,
     pub bus_kind: Entry<BusKind>,
     pub bus: Entry<String>,
     pub max_tags: Entry<u32>,

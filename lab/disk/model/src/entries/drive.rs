@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use super::{parse, read, value_or, BusKind, Entry};
+use super::{parse, read, value_or, BusKind, Entry, Note};
 use crate::error::Error;
 use crate::geometry::{Geometry, Layout, Sparing, SurfaceOrder, ZoneSpec};
 use crate::seek::{SeekSpec, SeekTable};
@@ -145,12 +145,12 @@ impl<'de> Deserialize<'de> for ZoneRow {
 #[serde(deny_unknown_fields)]
 #[allow(missing_docs)] // The keys are documented in catalogue/README.md, once.
 pub struct DriveFile {
-    pub model: Entry<String>,
-    pub maker: Entry<String>,
-    pub media: Entry<String>,
-    pub capacity_gb: Entry<u64>,
-    pub interface: Entry<String>,
-    pub interface_mb_s: Entry<u64>,
+    pub model: Note<String>,
+    pub maker: Note<String>,
+    pub media: Note<String>,
+    pub capacity_gb: Note<u64>,
+    pub interface: Note<String>,
+    pub interface_mb_s: Note<u64>,
     pub buffer_kb: Entry<u64>,
     pub bus_kind: Entry<BusKind>,
     pub max_tags: Entry<u32>,
