@@ -335,7 +335,7 @@ fn a_spare_takes_over_row_by_row() {
     assert_eq!(devices, ["m4", "disk0"]);
 }
 
-/// What the trace says of the array's state: `event member state`, each with its time.
+/// What the trace says of the array: `event member state STATE`, each with its time.
 fn states(text: &str) -> Vec<(i64, String)> {
     let lines = text.lines().filter_map(|l| l.strip_prefix("# array "));
     let state = |line: &str| {
@@ -345,7 +345,7 @@ fn states(text: &str) -> Vec<(i64, String)> {
             ("disk0", "now_ns", "state", 7),
             "{line}"
         );
-        (w[2].parse().unwrap(), [w[3], w[4], w[6]].join(" "))
+        (w[2].parse().unwrap(), w[3..].join(" "))
     };
     lines.map(state).collect()
 }
@@ -482,7 +482,8 @@ fn a_spare_is_whole_with_its_last_row() {
         said[2],
         format!("# array disk0 now_ns {whole_ns} filled m3 state whole")
     );
-    for (at, state) in [(whole_ns - 1, "lost"), (whole_ns + 1, "degraded")] {
+    // Just before, a row is still to be made, and nobody can make it any more.
+    for (at, state) in [(whole_ns - 100 * MS, "lost"), (whole_ns + 1, "degraded")] {
         let (_, said) = filled_at(&[(1, 50 * MS), (0, at)]);
         let last = format!("# array disk0 now_ns {at} failed m0 state {state}");
         assert_eq!(said.last(), Some(&last), "{said:?}");

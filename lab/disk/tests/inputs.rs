@@ -166,7 +166,7 @@ fn a_key_changes_the_model_if_and_only_if_it_is_listed() {
             }
         }
     }
-    assert!(keys > 1000, "only {keys} keys were looked at");
+    assert!(keys > 900, "only {keys} keys were looked at");
 }
 
 /// A field of a file that no code asks for would be listed although nothing depends on it.
