@@ -25,7 +25,10 @@ IMAGE_TOOLS = (
 
 SOURCES = {
     "qemu": ("lab/qemu", "envs/qemu.lock"),
-    "model": ("lab/disk",),
+    # What QEMU links; the command line, the importer and the pictures are other crates beside it.
+    "model": ("lab/disk/model",),
+    # What the program is built from; it is in no result's identity.
+    "spindle-disk": ("lab/disk",),
     "guest": (
         "lab/guest",
         *(f"envs/{name}" for name in ("guest.lock", "kernel.lock", "toolchain.lock")),
@@ -273,7 +276,7 @@ def files(profile: str) -> dict[str, object]:
 
 
 BUILT_FROM = {
-    "disk": ("model",),
+    "disk": ("model", "spindle-disk"),
     "qemu": ("qemu", "model"),
     "guest": ("guest",),
     "volumes": ("volumes", "guest"),
