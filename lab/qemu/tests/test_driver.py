@@ -38,10 +38,10 @@ class Monitor:
         self.process = subprocess.Popen(
             command, cwd=work, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0
         )
-        self.process.stdout.readline()
-        self.ask("qmp_capabilities")
 
     def __enter__(self):
+        assert self.process.stdout.readline(), self.process.stderr.read()
+        self.ask("qmp_capabilities")
         return self
 
     def __exit__(self, *_):
