@@ -72,7 +72,7 @@ EOF
         PATH=/usr/sbin:/usr/bin:/sbin:/bin PKG_CONFIG_PATH="$work/pkgconfig" \
             ../source/configure --target-list=x86_64-softmmu \
             --without-default-features --without-default-devices \
-            --with-devices-x86_64=spindle --enable-system --enable-tcg --enable-spindle \
+            --with-devices-x86_64=spindle --enable-system --enable-tcg --enable-seccomp --enable-spindle \
             --disable-docs --disable-install-blobs --audio-drv-list= \
             --extra-cflags="-ffile-prefix-map=$work=." >"$out/configure.log" 2>&1) ||
         { rm -f "$work/build/build.ninja"; die "configure failed, see $out/configure.log:
