@@ -31,7 +31,7 @@ def built():
     """The built lab; skips where it is not there."""
     build = paths.build()
     try:
-        run.require_built(attempt.run_of(attempt.parse(["--array", "md-raid1-2", "--", "true"])), build)
+        boot.require_built(attempt.run_of(attempt.parse(["--array", "md-raid1-2", "--", "true"])), build)
     except EnvironmentMissing as reason:
         pytest.skip(str(reason))
     return build

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from lab.cell import attempt, boot, catalogue, filesystems, identity, images, job, paths, run, trace
+from lab.cell import attempt, boot, catalogue, filesystems, identity, images, job, paths, trace
 from lab.cell.errors import EnvironmentMissing
 
 STRESS = f"exec fs-stress --dir {job.MOUNT_POINT} --seed 1 --operations 800 --files 150 --max-bytes 131072"
@@ -27,7 +27,7 @@ def built():
     """The built lab; skips where it is not there."""
     build = paths.build()
     try:
-        run.require_built(attempt.run_of(attempt.parse(["--", "true"])), build)
+        boot.require_built(attempt.run_of(attempt.parse(["--", "true"])), build)
     except EnvironmentMissing as reason:
         pytest.skip(str(reason))
     return build

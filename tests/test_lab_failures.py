@@ -21,7 +21,7 @@ def built():
     """The built lab; skips where it is not there."""
     build = paths.build()
     try:
-        run.require_built(cells.run("smoke", RUN), build)
+        boot.require_built(cells.run("smoke", RUN), build)
     except EnvironmentMissing as reason:
         pytest.skip(str(reason))
     return build

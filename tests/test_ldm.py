@@ -10,7 +10,7 @@ import os
 
 import pytest
 
-from lab.cell import attempt, boot, job, paths, run, trace
+from lab.cell import attempt, boot, job, paths, trace
 from lab.cell.errors import EnvironmentMissing
 from lab.volumes.ldm import database, volumes
 from lab.volumes.ldm.layout import DATA_START, SECTOR
@@ -26,7 +26,7 @@ def built():
     """The built lab; skips where it is not there."""
     build = paths.build()
     try:
-        run.require_built(attempt.run_of(attempt.parse(["--array", "ldm-striped-2", "--", "true"])), build)
+        boot.require_built(attempt.run_of(attempt.parse(["--array", "ldm-striped-2", "--", "true"])), build)
     except EnvironmentMissing as reason:
         (pytest.fail if os.environ.get("SPINDLE_NO_SKIP") else pytest.skip)(str(reason))
     return build

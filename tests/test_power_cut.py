@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from lab.cell import cells, job, paths, run
+from lab.cell import boot, cells, job, paths, run
 from lab.cell.errors import EnvironmentMissing
 
 RUN = "scsi-virtio.ultrastar-36zx.t32.both"
@@ -22,7 +22,7 @@ def cut(work, monkeypatch, cut_ns):
     """Run one writing cell up to the cut; returns what QEMU said and the writes in the trace."""
     build = paths.build()
     try:
-        run.require_built(cells.run("smoke", RUN), build)
+        boot.require_built(cells.run("smoke", RUN), build)
     except EnvironmentMissing as reason:
         pytest.skip(str(reason))
     text, command = job.job_text, job.qemu_command

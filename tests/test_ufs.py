@@ -4,7 +4,7 @@ for Soft Updates, directories spread over the groups, data in large requests."""
 
 import pytest
 
-from lab.cell import boot, cells, identity, images, job, paths, run, trace
+from lab.cell import boot, cells, identity, images, job, paths, trace
 from lab.cell.errors import EnvironmentMissing
 
 DRIVE = "ultrastar-36zx"
@@ -52,7 +52,7 @@ def carried_out(mode, tmp_path_factory):
     lines += ["cell check 1", "exec ufs-check /dev/sda", "end"]
     one = cells.Run("steps", cell.paper, cell.controller, DRIVE, cell.tags, (cell,), tuple(lines))
     try:
-        run.require_built(one, build)
+        boot.require_built(one, build)
         images.ensure(identity.Image(mode, DRIVE), build)
     except EnvironmentMissing as reason:
         pytest.skip(str(reason))

@@ -178,9 +178,9 @@ def test_volumes_image_has_a_file_for_each_disk(lab):
 
 def test_volumes_tools_are_needed(lab):
     (lab / "volumes" / "tools.erofs").unlink()
-    run.require_built(cells.run("full", "ide-ahci.deskstar-75gxp.t32.both"), lab)
+    boot.require_built(cells.run("full", "ide-ahci.deskstar-75gxp.t32.both"), lab)
     with pytest.raises(EnvironmentMissing, match=r"volumes/tools.erofs: missing; run `make report`"):
-        run.require_built(cells.run("full", SCSI), lab)
+        boot.require_built(cells.run("full", SCSI), lab)
 
 
 def test_volumes_identity_has_the_description(lab, monkeypatch):
@@ -270,7 +270,7 @@ def test_volumes_host_command_that_fails(lab, monkeypatch, tmp_path):
     kind = replace(volumes.volume("md-raid0"), host_make=("python -c 'raise SystemExit(\"no\")' {images}",))
     monkeypatch.setattr(volumes, "software", lambda array: volumes.Software(kind, 2))
     with pytest.raises(ConfigError, match=r"array 'md-raid0-4': `python -c ...` failed: no"):
-        run.make_on_host(cells.run("full", SCSI), [tmp_path / "disk0.img"])
+        boot.make_on_host(cells.run("full", SCSI), [tmp_path / "disk0.img"])
 
 
 def test_run_that_hung_after_a_disk_failed_says_so():
@@ -279,7 +279,9 @@ def test_run_that_hung_after_a_disk_failed_says_so():
         "[    3.98] I/O error, dev sdb, sector 63\n[    3.99] md/raid1:mdX: Disk failure on dm-1, disabling device.\n"
     )
     report = agent.parse("")
-    found = [run.run_problem(run.TIME_LIMIT_STATUS, None, text, "", report) for text in (console, "[    1.00] idle\n")]
+    found = [
+        judge.run_problem(judge.TIME_LIMIT_STATUS, None, text, "", report) for text in (console, "[    1.00] idle\n")
+    ]
     assert found[0].startswith(
         "the guest hung after 'md/raid1:mdX: Disk failure on dm-1, disabling device.': the limit"
     )
