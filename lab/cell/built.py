@@ -185,9 +185,7 @@ def stamp(name: str) -> str:
 def files_of(thing: Thing, build: Path, patterns: tuple[str, ...]) -> list[Path]:
     """Files of a thing in a build directory. A name without a pattern is among them whether it is there or not."""
     return [
-        path
-        for pattern in patterns
-        for path in (sorted(build.glob(pattern)) if "*" in pattern else [build / pattern])
+        path for pattern in patterns for path in (sorted(build.glob(pattern)) if "*" in pattern else [build / pattern])
     ]
 
 

@@ -145,6 +145,7 @@ def drive_value(name: str, key: str):
         raise ConfigError(f"{path}: missing key {error}; see lab/disk/catalogue/README.md") from error
 
 
+@cache
 def queueing_controller(kind: str) -> Controller:
     """The first controller for drives of a kind (ata or scsi) that queues commands."""
     return next(one for one in map(controller, names("controllers")) if one.bus_kind == kind and one.max_tags > 1)

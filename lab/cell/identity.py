@@ -14,6 +14,7 @@ import hashlib
 import json
 import tomllib
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 from lab.cell import built, catalogue, cells, config, filesystems, job, paths, settings, volumes
@@ -135,11 +136,15 @@ def image_hash(image: Image, labels: dict[str, str]) -> str:
 def image_paths(build: Path, image: Image, labels: dict[str, str] | None = None) -> list[Path]:
     """Where an image lies in a build directory: one file, or one for each disk of a software array. Without `labels`
     they are those of what is built there."""
+    known = built.labels(image_run(image), build) if labels is None else labels
+    return image_files(build, image, image_hash(image, known))
+
+
+def image_files(build: Path, image: Image, hashed: str) -> list[Path]:
+    """The same of an image whose hash is known."""
     found = volumes.software(image.array)
     parts = [f".disk{number}" for number in range(found.count)] if found else [""]
-    known = built.labels(image_run(image), build) if labels is None else labels
-    stem = f"{image.name}.{image_hash(image, known)[:16]}"
-    return [build / "filesystems" / f"{stem}{part}.img" for part in parts]
+    return [build / "filesystems" / f"{image.name}.{hashed[:16]}{part}.img" for part in parts]
 
 
 def label_names(run: cells.Run) -> list[str]:
@@ -147,9 +152,15 @@ def label_names(run: cells.Run) -> list[str]:
     return ["qemu", "model", "guest", *(["volumes"] if volumes.software(run.array) else []), *run.workloads]
 
 
+@cache
+def parsed(text: str) -> dict:
+    """A topology; many runs have the same, and none may change it."""
+    return tomllib.loads(text)
+
+
 def topology_names(run: cells.Run) -> dict[str, list[str]]:
     """Catalogue entries that a run's topology leads to, by the part of the identity that they belong to."""
-    topology = tomllib.loads(job.topology_text(run, "CATALOGUE"))
+    topology = parsed(job.topology_text(run, "CATALOGUE"))
     found: dict[str, list[str]] = {"drive": [], "controller": [], "array": []}
     found["drive"] += [f"drives/{unit['drive']}" for unit in topology["unit"] if "drive" in unit]
     part = "array" if "array" in topology else "controller"
@@ -196,7 +207,8 @@ def command_texts(run: cells.Run) -> dict:
     """QEMU's command and the topology of a run, with placeholders for paths. The time limit is left out: it grows with
     the number of cells and changes no result."""
     command = job.qemu_command(run, "BUILD", "WORK", kernel_append())
-    command = [item.replace(f",time-limit-s={job.time_limit_s(run)}", "") for item in command]
+    limit = f",time-limit-s={job.time_limit_s(run)}"
+    command = [item.replace(limit, "") for item in command]
     return {"command": command, "topology": job.topology_text(run, "CATALOGUE")}
 
 
@@ -222,7 +234,7 @@ def asked(run: cells.Run) -> dict[str, Asked]:
         texts = command_texts(run)
         if start_of(run) is None:
             texts["host"] = host_texts(run)
-        before, each, _ = job.job_parts(replace(run, cells=run.cells[:1]))
+        before, _, _ = job.job_parts(replace(run, cells=run.cells[:1]))
     text = hashlib.sha256("\n".join(before).encode())
     found = {}
     for one in run.cells:
@@ -243,7 +255,7 @@ def reads(run: cells.Run) -> dict[str, dict]:
     the hash of each catalogue entry's values."""
     start = start_of(run)
     image = {} if start is None else image_read(start)
-    digests = catalogue_digests(run)
+    digests = ({} if start is None else catalogue_digests(image_run(start))) | catalogue_digests(run)
     return {
         cell_id: {"assumptions": dict(sorted((image | one.assumptions).items())), "catalogue": digests}
         for cell_id, one in asked(run).items()
@@ -263,8 +275,9 @@ def image_read(image: Image) -> dict:
     return read
 
 
-def of_run(run: cells.Run, labels: dict[str, str]) -> dict[str, dict[str, str]]:
-    """The `identity` of each cell of a run. `labels` are those of what it boots (lab/cell/built.py)."""
+def of_run(run: cells.Run, labels: dict[str, str], images: dict[Image, str] | None = None) -> dict[str, dict[str, str]]:
+    """The `identity` of each cell of a run. `labels` are those of what it boots (lab/cell/built.py); `images` keeps
+    hashes of images for further runs with the same labels."""
     parts = topology_names(run)
     values = catalogue_digests(run)
     hashes = {part: digest({entry: values[entry] for entry in names}) for part, names in parts.items()}
@@ -273,6 +286,9 @@ def of_run(run: cells.Run, labels: dict[str, str]) -> dict[str, dict[str, str]]:
         # How it is made and started stands in the job; `copies` is the judge's.
         hashes["array"] = digest({"tools": labels["volumes"], "copies": array.volume.copies})
     start = start_of(run)
+    known = {} if images is None else images
+    if start is not None and start not in known:
+        known[start] = image_hash(start, labels)
     shared = {
         "qemu": labels["qemu"],
         "model": labels["model"],
@@ -281,7 +297,7 @@ def of_run(run: cells.Run, labels: dict[str, str]) -> dict[str, dict[str, str]]:
         "guest": labels["guest"],
         # The boot has the images of all its workloads.
         "workload": digest({name: labels[name] for name in run.workloads}),
-        **({} if start is None else {"file_system": image_hash(start, labels)}),
+        **({} if start is None else {"file_system": known[start]}),
         **({} if run.array == volumes.NONE else {"array": hashes["array"]}),
         "reader": reader(),
     }

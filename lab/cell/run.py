@@ -81,20 +81,20 @@ def execute(run: cells.Run, build: Path, work: Path, say, stall_s: float = boot.
     """Serve a run: boot it and judge what it left."""
     # Before it starts: a result tells what was booted, not what lies here when it ends.
     labels = boot.require_built(run, build)
-    identities, read = identity.of_run(run, labels), identity.reads(run)
+    identities, read, described = identity.of_run(run, labels), identity.reads(run), identity.catalogue_digests(run)
     lock = identity.guest_built(build, run.array)
-    made_from = {
-        cell.id: {"identity": identities[cell.id], "read": read[cell.id], "lock": lock} for cell in run.cells
-    }
+    made_from = {cell.id: {"identity": identities[cell.id], "read": read[cell.id], "lock": lock} for cell in run.cells}
     left = boot.boot(run, build, work, say, stall_s)
-    if identity.catalogue_digests(run) != read[run.cells[0].id]["catalogue"]:
+    if identity.catalogue_digests(run) != described:
         raise SpindleError(
             f"{run.id}: its catalogue entries were changed while it started, so nobody can say which it ran with; "
             "give the same command again"
         )
     verdicts = judge.judge(run, left.report, left.traces, left.problem, left.console, left.array)
     return Outcome(
-        results={cell.id: result_of(run, cell, made_from[cell.id], *verdicts[cell.id], left.array) for cell in run.cells},
+        results={
+            cell.id: result_of(run, cell, made_from[cell.id], *verdicts[cell.id], left.array) for cell in run.cells
+        },
         traces={cell.id: left.traces.get(cell.id, trace.HEADER + "\n") for cell in run.cells},
         console=left.console,
         command=left.command,

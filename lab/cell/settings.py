@@ -130,7 +130,9 @@ def typed(key: str, text: str, like, where: str):
     elif kind is str:
         value = text
     else:
-        raise ConfigError(f"{where}: {key} is no single value, so that a row cannot override it; describe another drive")
+        raise ConfigError(
+            f"{where}: {key} is no single value, so that a row cannot override it; describe another drive"
+        )
     if key in CHOICES and value not in CHOICES[key]:
         known = [str(choice) for choice in CHOICES[key]]
         raise ConfigError(f"{where}: {key} cannot be {text!r}; {config.nearest(text, known)}")

@@ -35,6 +35,7 @@ def forget() -> None:
     """Drop what is cached of catalogue and sheets."""
     for cached in (
         catalogue.controller,
+        catalogue.queueing_controller,
         cells.sheet,
         cells.cells,
         cells.runs,

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from lab.cell import catalogue, cells, determinism, failures, identity, lock, paths, retry, run, step
+from lab.cell import cells, determinism, failures, identity, lock, paths, retry, run, step
 from lab.cell.errors import AlreadyRunning
 
 RUN = "ide-piix.deskstar-75gxp.tnone.both"
@@ -47,29 +47,6 @@ def test_failures_names_cells(lab, capsys):
     printed = capsys.readouterr().err
     assert f"failed: {RUN}.rawio-read-random.s01: the workload exited with status 1" in printed
     assert f"of {len(cells.cells('smoke'))} cells have no number" in printed
-
-
-def test_identity_files_change_only_with_their_input(lab):
-    def stamps():
-        return {path.name: path.stat().st_mtime_ns for path in (lab / "identity").iterdir()}
-
-    identity.write("smoke")
-    before = stamps()
-    identity.write("smoke")
-    assert stamps() == before
-    drive = catalogue.entry_path("drives", "deskstar-75gxp")
-    drive.write_text(drive.read_text() + "# another seek time\n")
-    identity.file_sha256.cache_clear()
-    identity.write("smoke")
-    after = stamps()
-    assert {name for name in after if after[name] != before[name]} == {"drive-deskstar-75gxp.json"}
-
-
-def test_identity_of_a_cell_ignores_what_comes_after(lab):
-    one = cells.run("smoke", RUN)
-    assert identity.cell(one, one.cells[0]) != identity.cell(one, one.cells[1])
-    texts = identity.run_texts(one, one.cells[0])
-    assert texts["job"].count("cell ") == 1
 
 
 def test_lock_second_report_is_told(lab, tmp_path):

@@ -11,6 +11,7 @@ from lab.cell import (
     agent,
     attempt,
     boot,
+    built,
     catalogue,
     cells,
     identity,
@@ -27,6 +28,8 @@ from lab.cell.errors import ConfigError, EnvironmentMissing
 
 IDE, SCSI = "ide-ahci.deskstar-75gxp.md-raid0-8.t32.both", "scsi-virtio.ultrastar-36zx.md-raid0-4.t64.both"
 HARDWARE = """
+[host_bus]
+value = "ultra2-scsi"
 [level]
 value = "raid5"
 [members]
@@ -183,14 +186,14 @@ def test_volumes_tools_are_needed(lab):
         boot.require_built(cells.run("full", SCSI), lab)
 
 
-def test_volumes_identity_has_the_description(lab, monkeypatch):
+def test_volumes_identity_has_the_tools(lab):
     one = run_of(postmark("md-raid0-4"))
-    before = identity.of_cell(one, one.cells[0], [])
+    labels = built.labels(one, lab)
+    before = identity.of_cell(one, one.cells[0], labels)
     assert len(before["array"]) == 64
     single = run_of(replace(one.cells[0], array="none"))
-    assert "array" not in identity.of_cell(single, single.cells[0], [])
-    monkeypatch.setattr(volumes, "sources", lambda name: [catalogue.entry_path("drives", "deskstar-75gxp")])
-    after = identity.of_cell(one, one.cells[0], [])
+    assert "array" not in identity.of_cell(single, single.cells[0], built.labels(single, lab))
+    after = identity.of_cell(one, one.cells[0], labels | {"volumes": "0" * 64})
     assert before["array"] != after["array"] and before["file_system"] != after["file_system"]
 
 
