@@ -164,6 +164,7 @@ for image in IMAGES:
 
 rule lab:
     input:
+        MODEL,
         QEMU,
         GUEST,
         [workload_image(name) for name in WORKLOADS],

@@ -255,7 +255,8 @@ def reads(run: cells.Run) -> dict[str, dict]:
     the hash of each catalogue entry's values."""
     start = start_of(run)
     image = {} if start is None else image_read(start)
-    digests = ({} if start is None else catalogue_digests(image_run(start))) | catalogue_digests(run)
+    images = {} if start is None else catalogue_digests(image_run(start))
+    digests = dict(sorted((images | catalogue_digests(run)).items()))
     return {
         cell_id: {"assumptions": dict(sorted((image | one.assumptions).items())), "catalogue": digests}
         for cell_id, one in asked(run).items()

@@ -47,17 +47,19 @@ class Plan:
         return identity.image_files(paths.BUILD, image, self.images[image])
 
     def stale(self, run: cells.Run) -> list[str]:
-        """Inputs that moved since a run's results were made; none where they hold, or where one is missing and the run
-        will be made anyway."""
+        """Inputs that moved since a run's results were made; none where those that are there hold. What is missing
+        Snakemake sees itself."""
         results = []
         for cell in run.cells:
             path = paths.ROOT / paths.result_path(self.profile, cell.id)
             try:
                 results.append((cell.id, json.loads(path.read_text(encoding="utf-8"))))
             except FileNotFoundError:
-                return []
+                continue
             except (OSError, ValueError):
                 return [UNREADABLE]
+        if not results:
+            return []
         if not self.knows(run):
             return [UNKNOWN]
         here = identity.of_run(run, self.labels, self.images)

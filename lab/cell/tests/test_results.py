@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from lab.cell import cells, determinism, failures, identity, lock, paths, retry, run, step
+from lab.cell import cells, determinism, failures, lock, paths, retry, run, step
 from lab.cell.errors import AlreadyRunning
 
 RUN = "ide-piix.deskstar-75gxp.tnone.both"
@@ -21,7 +21,7 @@ def serve(lab, mode):
 
 def test_retry_drops_failed_cells(lab):
     serve(lab, "hang")
-    dropped = retry.sweep(paths.ROOT / "results" / "smoke", None)
+    dropped = retry.sweep(paths.ROOT / "results" / "smoke")
     assert [name.split(".")[4] for name, _ in dropped] == [
         "rawio-read-random",
         "rawio-write-interleave",
@@ -31,14 +31,22 @@ def test_retry_drops_failed_cells(lab):
     assert len(list((paths.ROOT / "results/smoke/cells").iterdir())) == 2
 
 
-def test_retry_drops_cells_of_another_guest_and_leftovers(lab):
+def test_retry_keeps_what_is_whole_and_drops_leftovers(lab):
     serve(lab, "")
     (paths.ROOT / "results/smoke/cells/.half.new").mkdir()
-    guest = identity.guest_built(lab)
-    assert retry.sweep(paths.ROOT / "results" / "smoke", guest) == []
+    # Whether it holds is decided by its identity, when the report is planned.
+    (lab / "guest" / "vmlinux").write_text("another kernel")
+    assert retry.sweep(paths.ROOT / "results" / "smoke") == []
     assert not (paths.ROOT / "results/smoke/cells/.half.new").exists()
-    moved = {**guest, "moved": ["fio 1 -> 2"]}
-    assert len(retry.sweep(paths.ROOT / "results" / "smoke", moved)) == 6
+    assert len(list((paths.ROOT / "results/smoke/cells").iterdir())) == 6
+
+
+@pytest.mark.parametrize("text", ["", "\0\1", "[]", "{}", '"ok"', "null"])
+def test_retry_drops_what_cannot_be_read(lab, text):
+    serve(lab, "")
+    first = next((paths.ROOT / "results/smoke/cells").iterdir())
+    (first / "result.json").write_text(text)
+    assert retry.sweep(paths.ROOT / "results" / "smoke") == [(first.name, "its result is not readable")]
 
 
 def test_failures_names_cells(lab, capsys):

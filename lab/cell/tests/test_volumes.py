@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Arrays: their descriptions, jobs, devices, topologies, images and sums."""
 
-import json
 import tomllib
 from dataclasses import replace
 
@@ -19,7 +18,6 @@ from lab.cell import (
     job,
     judge,
     members,
-    retry,
     run,
     trace,
     volumes,
@@ -222,17 +220,6 @@ def test_volumes_results_of_the_array_itself(lab):
 def test_volumes_tools_that_moved_are_in_the_result(lab):
     assert identity.guest_built(lab, "md-raid0-4")["moved"] == ["mdadm 4.2-5 -> 4.2-6"]
     assert identity.guest_built(lab)["moved"] == []
-    assert retry.current_lock()["tools"] == ["mdadm 4.2-5 -> 4.2-6"]
-    (lab / "volumes" / "manifest.json").unlink()
-    assert retry.current_lock()["tools"] is None
-
-
-@pytest.mark.parametrize(("tools", "why"), [(["mdadm 1 -> 2"], None), ([], "other packages"), (None, None)])
-def test_volumes_retry_knows_the_tools(tmp_path, tools, why):
-    result = {"status": "ok", "lock": {"moved": ["fio 1 -> 2", "mdadm 1 -> 2"]}, "cell": {"array": "md-raid0-4"}}
-    (tmp_path / "result.json").write_text(json.dumps(result))
-    said = retry.why_drop(tmp_path, {"moved": ["fio 1 -> 2"], "tools": tools})
-    assert said is None if why is None else why in said
 
 
 def test_volumes_array_that_cannot_be_started(lab):
