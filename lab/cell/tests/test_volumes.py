@@ -253,7 +253,7 @@ def test_attempt_says_why_qemu_did_not_start(lab, capsys):
 
 def test_attempt_unknown_array(lab, capsys):
     assert attempt.main(["--array", "md-raid9-4", "--", "true"]) == 1
-    assert "error: --array: array 'md-raid9-4' is neither in" in capsys.readouterr().err
+    assert "error: attempt: array 'md-raid9-4' is neither in" in capsys.readouterr().err
 
 
 def test_volumes_host_command_that_fails(lab, monkeypatch, tmp_path):
