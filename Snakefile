@@ -14,7 +14,7 @@ sys.path.insert(0, workflow.basedir)
 from analysis import table_names
 from lab.cell import cells as lab_cells
 from lab.cell import config as lab_config
-from lab.cell import identity, lock, paths, progress, volumes
+from lab.cell import built, identity, lock, paths, planning, progress, volumes
 from lab.cell.errors import SpindleError
 
 try:
@@ -23,7 +23,8 @@ try:
     lab_config.check(config, "config", "Snakemake's config")
     PROFILE = config["profile"]
     RUNS = lab_cells.runs(PROFILE)
-    identity.write(PROFILE)
+    PLAN = planning.plan(PROFILE)
+    STALE = {run.id: moved for run in RUNS.values() if (moved := PLAN.stale(run))}
 except SpindleError as error:
     raise WorkflowError(str(error))
 
@@ -47,6 +48,7 @@ onstart:
     try:
         lock.keep(lock.RESULTS, alone=True, what=f"report of profile {PROFILE}")
         progress.begin(PROFILE)
+        planning.say(STALE, progress.ASKED)
     except SpindleError as error:
         raise WorkflowError(str(error))
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 # The lab: the model, QEMU, the guest, and one job for each run.
 #
-# Whether a run is still valid is decided by the small identity files (lab/cell/identity.py), which change only when a
-# source does. Built things are inputs through ancient(): when they were built decides nothing. They are built again
-# when their stamp, which has the sources' hash in its name, is missing.
+# Whether a run's results hold is decided while this is read, by their identity (lab/cell/planning.py); the runs that do
+# not hold get an input that is newer than any result. What they need is ancient(): when it was built decides nothing. Things are built
+# again when their stamp, which has the hash of sources and tools in its name, or their receipt (lab/cell/built.py) is
+# missing.
 #
 # Rules of built things have no input on purpose: a job that Snakemake 9 re-runs for its input's sake hides all that
 # is missing behind its ancient() output, and the report would end without a word (dag.py, update_needrun, `masked`).
@@ -12,31 +13,34 @@
 from pathlib import Path
 
 
-def identity_file(name):
-    """Identity file of one input."""
-    return f"{BUILD}/identity/{name}.json"
+def built_files(name):
+    """Files of a built thing, its receipt and its stamp."""
+    files = [pattern for pattern in built.THINGS[name].files if "*" not in pattern]
+    return [f"{BUILD}/{file}" for file in (*files, f"{name}/{built.RECEIPT}", f"{name}/{built.stamp(name)}")]
 
 
-def built(folder, *names):
-    """Files of a built folder, and its stamp."""
-    return [f"{BUILD}/{folder}/{name}" for name in (*names, identity.stamp(folder))]
+def build_command(name, step, command):
+    """Shell command that builds a thing and writes its receipt, as a step (lab/cell/step.py) that holds it alone."""
+    return f"{PYTHON} -m lab.cell.step --alone {name} {step} -- {PYTHON} -m lab.cell.built {name} -- {command}"
 
 
 STEP = f"{PYTHON} -m lab.cell.step"
-MODEL = built("disk", "release/libspindle_disk.a", "release/spindle-disk")
-QEMU = built("qemu", "qemu-system-x86_64")
-GUEST = built("guest", "manifest.json", "vmlinux", "initramfs.cpio", "root.erofs")
-VOLUMES = built("volumes", "manifest.json", "tools.erofs")
+MODEL = built_files("disk")
+QEMU = built_files("qemu")
+GUEST = built_files("guest")
+VOLUMES = built_files("volumes")
 
 
 def workload_image(name):
-    """A workload's image, and its stamp."""
-    return [f"{BUILD}/workloads/{name}.erofs", f"{BUILD}/workloads/{name}/{identity.stamp(f'workloads/{name}')}"]
+    """A workload's image, its receipt and its stamp."""
+    return built_files(f"workloads/{name}")
 
 
 def image_files(image):
-    """Files of an image of a file system."""
-    return [str(path) for path in identity.image_paths(Path(BUILD), image)]
+    """Files of an image of a file system. While something is not built that makes it, nobody knows its name: then it is
+    a note that the image was asked for."""
+    files = PLAN.image_paths(image)
+    return [f"{BUILD}/filesystems/.{image.name}.asked"] if files is None else [str(path) for path in files]
 
 
 def volume_tools(array):
@@ -64,9 +68,8 @@ STARTS = [start for start in map(identity.start_of, RUNS.values()) if start is n
 IMAGES = dict.fromkeys([*STARTS, *(start.empty for start in STARTS)])
 
 
-BUILD_MODEL = (
-    f"CARGO_TARGET_DIR={BUILD}/disk {STEP} --alone disk --name 'disk model' --about '1 min' --log {BUILD}/logs/model.log -- "
-    "lab/disk/build.sh"
+BUILD_MODEL = f"CARGO_TARGET_DIR={BUILD}/disk " + build_command(
+    "disk", f"--name 'disk model' --about '1 min' --log {BUILD}/logs/model.log", "lab/disk/build.sh"
 )
 
 
@@ -77,7 +80,7 @@ rule model:
         f"{BUILD}/logs/model.log",
     threads: workflow.cores
     shell:
-        "rm -f {BUILD}/disk/built-*; {BUILD_MODEL} && touch {output}"
+        "{BUILD_MODEL}"
 
 
 rule qemu:
@@ -87,8 +90,8 @@ rule qemu:
         f"{BUILD}/logs/qemu.log",
     threads: workflow.cores
     shell:
-        "rm -f {BUILD}/qemu/built-*; {BUILD_MODEL} && "
-        "SPINDLE_JOBS={threads} {STEP} --share disk --alone qemu --name QEMU --about '4 min' --log {log} -- lab/qemu/build.sh && touch {output}"
+        "{BUILD_MODEL} && SPINDLE_JOBS={threads} "
+        + build_command("qemu", "--share disk --name QEMU --about '4 min' --log {log}", "lab/qemu/build.sh")
 
 
 rule guest:
@@ -97,8 +100,7 @@ rule guest:
     log:
         f"{BUILD}/logs/guest.log",
     shell:
-        "rm -f {BUILD}/guest/built-*; {STEP} --alone guest --name 'guest image' --about '2 min' --log {log} -- "
-        "{PYTHON} -m lab.guest.build && touch {output}"
+        build_command("guest", "--name 'guest image' --about '2 min' --log {log}", f"{PYTHON} -m lab.guest.build")
 
 
 rule volumes:
@@ -107,8 +109,9 @@ rule volumes:
     log:
         f"{BUILD}/logs/volumes.log",
     shell:
-        "rm -f {BUILD}/volumes/built-*; {STEP} --alone volumes --name 'volume managers' --about '30 s' --log {log} -- "
-        "{PYTHON} -m lab.volumes.build && touch {output}"
+        build_command(
+            "volumes", "--name 'volume managers' --about '30 s' --log {log}", f"{PYTHON} -m lab.volumes.build"
+        )
 
 
 for name in WORKLOADS:
@@ -123,9 +126,11 @@ for name in WORKLOADS:
         params:
             workload=name,
         shell:
-            "rm -f {BUILD}/workloads/{params.workload}/built-*; "
-            "{STEP} --alone workloads/{params.workload} --name 'workload {params.workload}' --about '10 s' --log {log} -- "
-            "{PYTHON} -m workloads.build {params.workload} && touch {output}"
+            build_command(
+                "workloads/{params.workload}",
+                "--name 'workload {params.workload}' --about '10 s' --log {log}",
+                f"{PYTHON} -m workloads.build {{params.workload}}",
+            )
 
 
 for image in IMAGES:
@@ -149,7 +154,9 @@ for image in IMAGES:
             about=image_about(image),
             image=image.name,
             what=f"--file-system {image.file_system} --drive {image.drive} --array {image.array}"
-            + ("" if image.workload is None else f" --workload {image.workload} --scale {image.scale}"),
+            + ("" if image.workload is None else f" --workload {image.workload} --scale {image.scale}")
+            + "".join(f" --set {word}" for word in image.set)
+            + (f" --asked {image_files(image)[0]}" if PLAN.image_paths(image) is None else ""),
         shell:
             "{STEP} --share disk --share guest --share qemu --name 'image {params.image}' --about '{params.about}' --log {log} -- "
             "{PYTHON} -m lab.cell.images {params.what}"
@@ -157,6 +164,7 @@ for image in IMAGES:
 
 rule lab:
     input:
+        MODEL,
         QEMU,
         GUEST,
         [workload_image(name) for name in WORKLOADS],
@@ -165,13 +173,15 @@ rule lab:
 
 rule drive:
     input:
-        identity_file("drive-{drive}"),
-        identity_file("model"),
         program=ancient(MODEL),
+        entry="lab/disk/catalogue/drives/{drive}.toml",
     output:
         f"{BUILD}/disk/show/{{drive}}.json",
     log:
         f"{BUILD}/logs/drive-{{drive}}.log",
+    params:
+        # The program that shows it.
+        sources=built.thing_sources(built.THINGS["disk"]),
     shell:
         "{BUILD}/disk/release/spindle-disk show {wildcards.drive} --json >{output} 2>{log}"
 
@@ -182,18 +192,13 @@ for run_id, run in RUNS.items():
         name:
             f"run_{run_id}"
         input:
-            [identity_file(name) for name in ("qemu", "model", "guest", "reader")],
-            [identity_file(name) for name in run.workloads],
-            identity_file(f"drive-{run.drive}"),
-            identity_file(f"controller-{run.controller}"),
-            [] if run.array == volumes.NONE else [identity_file("volumes"), identity_file(f"array-{run.array}")],
-            identity_file(f"run-{PROFILE}-{run_id}"),
             ancient(MODEL),
             ancient(QEMU),
             ancient(GUEST),
             ancient(volume_tools(run.array)),
             [ancient(workload_image(name)) for name in run.workloads],
             ancient(start_image(run)),
+            planning.again() if run_id in STALE else [],
             progress.asked_for(run_id),
         output:
             [paths.result_path(PROFILE, cell.id) for cell in run.cells],

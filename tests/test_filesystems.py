@@ -40,7 +40,7 @@ def stressed(build, work, name, controller="scsi-virtio", drive="ultrastar-36zx"
     images.ensure(identity.Image(name, drive), build)
     one = attempt.run_of(attempt.parse(["--fs", name, "--controller", controller, "--drive", drive, "--", "true"]))
     device = f"/dev/{catalogue.controller(controller).disk}"
-    mount = job.mount_line(name, device)
+    mount = job.mount_line(one.settings, name, device)
     check = f"exec {filesystems.file_system(name).check.format(device=device)}"
     script = [f"cell {attempt.LABEL} 1", mount, f"{STRESS} --write", UNMOUNT, "end"]
     script += ["cell verify 1", mount, f"{STRESS} --remove", UNMOUNT, "end"]

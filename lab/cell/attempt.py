@@ -26,10 +26,8 @@ from pathlib import Path
 
 from lab.cell import (
     boot,
-    catalogue,
     cells,
     config,
-    filesystems,
     identity,
     images,
     job,
@@ -65,11 +63,13 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--scale", default="1", help="scale of memory and dirty limits; also given to the workload")
     parser.add_argument("--seed", default=1, type=int)
     parser.add_argument(
+        "--set",
         "--assume",
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help="another value for an assumption of config/<paper>.yaml, e.g. memory_mib=256; may be repeated",
+        help="another value for an assumption of config/<paper>.yaml (memory_mib=256), for the drive "
+        "(drive.read_segments=4) or the array's controller (array.cache_kb=65536), as in the sheet; may be repeated",
     )
     parser.add_argument(
         "--fail",
@@ -95,19 +95,6 @@ def commands(words: list[str]) -> list[str]:
     return [f"exec {' '.join(line)}" for line in lines if line]
 
 
-def assume(paper: str, words: list[str]) -> None:
-    """Give assumptions of a paper other values for the life of this process."""
-    known = {item["id"]: item for item in config.paper(paper)["assumptions"]}
-    for word in words:
-        key, _, value = word.partition("=")
-        if key not in known:
-            raise SpindleError(f"--assume: there is no assumption {key!r}; {config.nearest(key, known)}")
-        kind = type(known[key]["value"])
-        if kind is int and not value.isdigit():
-            raise SpindleError(f"--assume: {key} is a whole number, not {value!r}")
-        known[key]["value"] = value == "true" if kind is bool else kind(value)
-
-
 def faults(one: cells.Run, words: list[str]) -> tuple[tuple[str, str, int], ...]:
     """What --fail asks for."""
     units = tomllib.loads(job.topology_text(one, "."))["unit"]
@@ -124,15 +111,29 @@ def faults(one: cells.Run, words: list[str]) -> tuple[tuple[str, str, int], ...]
 
 
 def run_of(options: argparse.Namespace) -> cells.Run:
-    """A run for what was asked."""
-    catalogue.require("controllers", options.controller, "--controller")
-    catalogue.require("drives", options.drive, "--drive")
-    volumes.require(options.array, catalogue.controller(options.controller), "--array")
-    if options.fs:
-        filesystems.require(options.fs, "--fs")
+    """A run for what was asked, checked as a row of the sheet is."""
+    paper = cells.PAPERS[0]
     if options.workload and options.workload not in cells.WORKLOADS:
         raise SpindleError(f"--workload: {config.nearest(options.workload, cells.WORKLOADS)}")
     parameters = [word for word in options.words if options.workload and PARAMETER.match(word)]
+    row = {
+        "tables": LABEL,
+        "controller": options.controller,
+        "drive": options.drive,
+        "array": options.array,
+        "tags": options.tags,
+        "scheduler": options.scheduler,
+        "file_system": options.fs or cells.RAW,
+        "workload": options.workload or LABEL,
+        "parameters": " ".join(parameters),
+        "scale": options.scale,
+        "set": " ".join(options.set),
+    }
+    cells.check_setting(paper, row, LABEL)
+    if options.workload:
+        cells.check_workload(row, LABEL)
+    if options.seed < 1:
+        raise SpindleError(f"--seed: {options.seed} is below 1; write a number from 1 on")
     if options.workload in cells.RAW_WORKLOADS:
         wanted = "op=read or op=write, and pattern=sequential, interleave or random"
         keys = {word.partition("=")[0] for word in parameters}
@@ -144,7 +145,7 @@ def run_of(options: argparse.Namespace) -> cells.Run:
                 f"Its own options are words behind --, e.g. --bytes 104857600 (workloads/{options.workload}/README.md)"
             )
     cell = cells.Cell(
-        paper=cells.PAPERS[0],
+        paper=paper,
         controller=options.controller,
         drive=options.drive,
         tags=options.tags,
@@ -156,11 +157,12 @@ def run_of(options: argparse.Namespace) -> cells.Run:
         seed=options.seed,
         tables=(),
         array=options.array,
+        set=tuple(row["set"].split()),
     )
     one = cells.Run(LABEL, cell.paper, cell.controller, cell.drive, cell.tags, (cell,))
     lines = [f"cell {LABEL} {options.seed}"]
     if options.fs:
-        lines.append(job.mount_line(options.fs, job.device(one)))
+        lines.append(job.mount_line(one.settings, options.fs, job.device(one)))
     if options.workload:
         lines.append(
             " ".join(
@@ -182,14 +184,13 @@ def main(argv: list[str] | None = None) -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     options = parse(argv)
     try:
-        assume(cells.PAPERS[0], options.assume)
         one = run_of(options)
         build = paths.build()
         start = identity.start_of(one)
         if start is not None:
             images.ensure(start, build)
         lock.sweep()
-        with lock.hold(*boot.things(one), what="attempt"), lock.scratch("attempt") as work:
+        with lock.hold(*boot.things(one, build), what="attempt"), lock.scratch("attempt") as work:
             left = boot.boot(one, build, work, lambda line: print(line, file=sys.stderr))
             if not (work / "agent.log").exists():
                 raise SpindleError(left.problem or "the guest left no report")

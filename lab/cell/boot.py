@@ -16,7 +16,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from lab.cell import agent, cells, config, identity, job, judge, lock, lost_members, paths, trace, volumes
+from lab.cell import agent, built, cells, identity, job, judge, lock, lost_members, paths, trace, volumes
 from lab.cell.errors import ConfigError, EnvironmentMissing
 
 PR_SET_PDEATHSIG = 1
@@ -69,26 +69,20 @@ def drive_bytes(build: Path, drive: str) -> int:
 def disk_bytes(run: cells.Run, build: Path) -> int:
     """Size of a disk that the guest sees."""
     one = drive_bytes(build, run.drive)
-    array = volumes.hardware(run.array)
+    array = run.hardware
     return array.bytes_of(one) if array else one
 
 
-def things(run: cells.Run) -> list[str]:
+def things(run: cells.Run, build: Path) -> list[str]:
     """Locks of the built things that a run boots from."""
     start = identity.start_of(run)
-    images = [] if start is None else [f"filesystems/{identity.image_paths(Path(), start)[0].stem}"]
-    tools = ["volumes"] if job.tools(run) else []
-    return ["disk", "qemu", "guest", *tools, *(f"workloads/{name}" for name in run.workloads), *images]
+    images = [] if start is None else [f"filesystems/{identity.image_paths(build, start)[0].stem}"]
+    return [*built.used_by(run), *images]
 
 
-def require_built(run: cells.Run, build: Path) -> None:
-    """Refuse to start without the built things."""
-    guest = [f"guest/{name}" for name in ("vmlinux", "initramfs.cpio", "root.erofs", "firmware")]
-    programs = [f"workloads/{name}.erofs" for name in run.workloads]
-    tools = [f"volumes/{name}.erofs" for name in job.tools(run)]
-    for name in ("qemu/qemu-system-x86_64", "disk/release/spindle-disk", *guest, *tools, *programs):
-        if not (build / name).exists():
-            raise EnvironmentMissing(f"{build / name}: missing; run `make report`, which builds it")
+def require_built(run: cells.Run, build: Path) -> dict[str, str]:
+    """Refuse to start with built things that are missing or not what their sources here give; returns their labels."""
+    return built.check_all(run, build)
 
 
 def require_space(folder: Path, needed_bytes: int) -> None:
@@ -105,7 +99,7 @@ def space_needed(run: cells.Run) -> int:
     """Bytes a run may write: the data of its writing cells, traces, logs."""
     writes = sum(cell.parameters.get("op") == "write" for cell in run.cells)
     on_file_systems = sum(not cell.raw for cell in run.cells)
-    return MARGIN_BYTES + writes * config.assumption(run.paper, "transfer_bytes") + on_file_systems * FS_CELL_BYTES
+    return MARGIN_BYTES + writes * run.settings.value("transfer_bytes") + on_file_systems * FS_CELL_BYTES
 
 
 def prepare(run: cells.Run, build: Path, work: Path) -> None:
@@ -133,8 +127,8 @@ def make_on_host(run: cells.Run, files: list[Path]) -> None:
     array = volumes.software(run.array)
     if array is None:
         return
-    stripe_kib = config.assumption(run.paper, "array_stripe_kib")
-    for line in array.commands(array.volume.host_make, stripe_kib, shlex.join(str(file) for file in files)):
+    stripe_kib = run.settings.value("array_stripe_kib")
+    for line in volumes.host_commands(array, stripe_kib, shlex.join(str(file) for file in files)):
         program, *words = shlex.split(line)
         command = [sys.executable if program == "python" else program, *words]
         done = subprocess.run(
@@ -258,7 +252,7 @@ class Supervisor:
 def boot(run: cells.Run, build: Path, work: Path, say, stall_s: float = STALL_S) -> Boot:
     """Boot a guest with the things built in `build` and let it do its job, in the empty folder `work`. Writes nowhere
     else; data disks are left as disk.img, or disk0.img, disk1.img, .... Nobody builds meanwhile what it boots from."""
-    with lock.hold(*things(run), what=f"boot of {run.id}", build=build):
+    with lock.hold(*things(run, build), what=f"boot of {run.id}", build=build):
         return _boot(run, build, work, say, stall_s)
 
 

@@ -10,6 +10,8 @@ from lab.cell.errors import ConfigError
 from lab.cell.paths import ROOT
 
 CATALOGUE = ROOT / "lab" / "disk" / "catalogue"
+DESCRIPTIVE = ("name", "model", "maker", "media", "capacity_gb", "interface", "interface_mb_s")
+"""Keys of entries that are there for people: nothing reads them."""
 
 
 def entry_path(kind: str, name: str) -> Path:
@@ -109,16 +111,41 @@ def controller(name: str) -> Controller:
         raise ConfigError(f"{config.show(path)}: missing key {error}; see lab/disk/catalogue/README.md") from error
 
 
-@cache
+_VALUES: dict[Path, tuple[tuple, dict]] = {}
+
+
+def values(kind: str, name: str) -> dict:
+    """The values of an entry that decide something, by key. What only describes is left out, and so are marks, sources
+    and comments; settings of a controller stand there as they are. `spindle-disk inputs` gives the same of the model's
+    entries (tests/test_inputs.py)."""
+    path = entry_path(kind, name)
+    try:
+        about = path.stat()
+    except OSError:
+        require(kind, name, "catalogue")
+        raise
+    written = (about.st_mtime_ns, about.st_size, about.st_ino)
+    if _VALUES.get(path, (None,))[0] != written:
+        data = config.read_toml(path, {"drives": "drive", "buses": "bus"}.get(kind, kind.rstrip("s")))
+        found = {
+            key: item["value"] if isinstance(item, dict) and "value" in item else item
+            for key, item in data.items()
+            if key not in DESCRIPTIVE
+        }
+        _VALUES[path] = written, found
+    return dict(_VALUES[path][1])
+
+
 def drive_value(name: str, key: str):
     """A value of a drive's entry: bus_kind (ata or scsi: what it speaks), max_tags (commands that it takes at most)."""
-    path = entry_path("drives", name)
     try:
-        return config.read_toml(path, "drive")[key]["value"]
+        return values("drives", name)[key]
     except KeyError as error:
-        raise ConfigError(f"{config.show(path)}: missing key {error}; see lab/disk/catalogue/README.md") from error
+        path = config.show(entry_path("drives", name))
+        raise ConfigError(f"{path}: missing key {error}; see lab/disk/catalogue/README.md") from error
 
 
+@cache
 def queueing_controller(kind: str) -> Controller:
     """The first controller for drives of a kind (ata or scsi) that queues commands."""
     return next(one for one in map(controller, names("controllers")) if one.bus_kind == kind and one.max_tags > 1)

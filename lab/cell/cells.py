@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cache
 
-from lab.cell import catalogue, config, filesystems, volumes
+from lab.cell import catalogue, config, filesystems, settings, volumes
 from lab.cell.errors import ConfigError
 from lab.cell.paths import ROOT
 
@@ -47,12 +47,20 @@ class Cell:
     tables: tuple[str, ...]
     array: str = volumes.NONE
     """none for one disk, or an array (lab/cell/volumes.py)."""
+    set: tuple[str, ...] = ()
+    """Assumptions and catalogue values of its own, `key=value` each (lab/cell/settings.py), in the sheet's order."""
 
     @property
     def base(self) -> str:
-        """Controller, drive, array if there is one, tags and scheduler: what ids begin with."""
+        """Controller, drive, array if there is one, tags, scheduler and overrides: what ids begin with."""
         array = [] if self.array == volumes.NONE else [self.array]
-        return ".".join([self.controller, self.drive, *array, f"t{self.tags}", self.scheduler])
+        scheduler = "+".join([self.scheduler, *self.set])
+        return ".".join([self.controller, self.drive, *array, f"t{self.tags}", scheduler])
+
+    @property
+    def settings(self) -> settings.Settings:
+        """Its assumptions and catalogue values."""
+        return settings.Settings(self.paper, self.set)
 
     @property
     def run(self) -> str:
@@ -86,7 +94,12 @@ class Cell:
     @property
     def depth(self) -> int:
         """Commands that may be outstanding at the disk."""
-        return 1 if self.tags == "none" else int(self.tags)
+        return self.settings.value("tags_none") if self.tags == "none" else int(self.tags)
+
+    @property
+    def most_flushes(self) -> int:
+        """Flushes that the disk may see in it; with more it has no number."""
+        return self.settings.value("flushes")
 
     @property
     def parameters(self) -> dict[str, str]:
@@ -131,59 +144,84 @@ class Run:
         return self.cells[0].array
 
     @property
+    def settings(self) -> settings.Settings:
+        """Assumptions and catalogue values of all its cells."""
+        return self.cells[0].settings
+
+    @property
+    def hardware(self) -> volumes.Hardware | None:
+        """The hardware array that all its cells use, with their own values; None for other cells."""
+        return volumes.hardware(self.array, self.settings.array)
+
+    @property
     def workloads(self) -> tuple[str, ...]:
         """Workloads whose images the run needs."""
         names = {cell.workload for cell in self.cells} & set(WORKLOADS)
         return tuple(sorted(names.union(*(NEEDED_BY.get(name, ()) for name in names))))
 
 
+def check_setting(paper: str, row: dict, where: str) -> None:
+    """Refuse a row whose parts are unknown or do not go together: controller, drive, array, tags, file system,
+    overrides. Sheets and attempts are checked here, before anything runs."""
+    config.check(row, "row", where)
+    catalogue.require("drives", row["drive"], where)
+    catalogue.require("controllers", row["controller"], where)
+    controller = catalogue.controller(row["controller"])
+    limit, kind = controller.max_tags, catalogue.drive_value(row["drive"], "bus_kind")
+    volumes.require(row["array"], controller, where)
+    behind = volumes.hardware(row["array"])
+    words = tuple(row.get("set", "").split())
+    settings.check(paper, words, row["drive"], behind.name if behind else None, where)
+    behind = volumes.hardware(row["array"], settings.Settings(paper, words).array)
+    # A hardware array's drives speak to the array.
+    if kind != controller.bus_kind and behind is None:
+        raise ConfigError(
+            f"{where}: drive {row['drive']!r} speaks {kind}, controller {row['controller']!r} "
+            f"{controller.bus_kind}; pair them by kind"
+        )
+    if behind and row["tags"] != "none" and int(row["tags"]) > behind.max_tags:
+        raise ConfigError(
+            f"{where}: {row['tags']} tags, but array {behind.name!r} takes at most {behind.max_tags} commands; "
+            "lower the tags"
+        )
+    if row["tags"] != "none" and int(row["tags"]) > limit:
+        raise ConfigError(
+            f"{where}: {row['tags']} tags, but controller {row['controller']!r} can have at most {limit} "
+            f"commands outstanding; lower the tags or choose another controller"
+        )
+    if row["file_system"] != RAW:
+        filesystems.require(row["file_system"], where)
+
+
+def check_workload(row: dict, where: str) -> None:
+    """Refuse a row whose workload is unknown or does not go with its file system or array."""
+    if row["workload"] not in WORKLOADS and row["file_system"] != RAW:
+        raise ConfigError(
+            f"{where}: workload {row['workload']!r} has no folder in workloads/; "
+            f"{config.nearest(row['workload'], WORKLOADS)}"
+        )
+    raw = row["file_system"] == RAW
+    if (raw and row["workload"] not in RAW_WORKLOADS) or (not raw and row["workload"] in RAW_ONLY):
+        raise ConfigError(
+            f"{where}: workload {row['workload']!r} and file system {row['file_system']!r} do not go together; "
+            f"{', '.join(RAW_WORKLOADS)} use the device itself ({RAW}), all but {', '.join(RAW_ONLY)} a file system"
+        )
+    if row["workload"] in ONE_DISK_ONLY and row["array"] != volumes.NONE:
+        raise ConfigError(
+            f"{where}: workload {row['workload']!r} is for one disk, not for array {row['array']!r}; "
+            f"write {volumes.NONE}"
+        )
+
+
 @cache
 def sheet(paper: str) -> tuple[dict, ...]:
-    """A paper's checked rows. Tags above what the controller can do are refused here, before anything runs."""
+    """A paper's checked rows."""
     path = ROOT / config.paper(paper)["cells"]
     rows, seen = [], {}
     for line, row in config.read_sheet(path):
         where = f"{config.show(path)}:{line}"
-        catalogue.require("drives", row["drive"], where)
-        catalogue.require("controllers", row["controller"], where)
-        controller = catalogue.controller(row["controller"])
-        limit, kind = controller.max_tags, catalogue.drive_value(row["drive"], "bus_kind")
-        volumes.require(row["array"], controller, where)
-        # A hardware array's drives speak to the array.
-        if kind != controller.bus_kind and volumes.hardware(row["array"]) is None:
-            raise ConfigError(
-                f"{where}: drive {row['drive']!r} speaks {kind}, controller {row['controller']!r} "
-                f"{controller.bus_kind}; pair them by kind"
-            )
-        behind = volumes.hardware(row["array"])
-        if behind and row["tags"] != "none" and int(row["tags"]) > behind.max_tags:
-            raise ConfigError(
-                f"{where}: {row['tags']} tags, but array {behind.name!r} takes at most {behind.max_tags} commands; "
-                "lower the tags"
-            )
-        if row["tags"] != "none" and int(row["tags"]) > limit:
-            raise ConfigError(
-                f"{where}: {row['tags']} tags, but controller {row['controller']!r} can have at most {limit} "
-                f"commands outstanding; lower the tags or choose another controller"
-            )
-        raw = row["file_system"] == RAW
-        if (raw and row["workload"] not in RAW_WORKLOADS) or (not raw and row["workload"] in RAW_ONLY):
-            raise ConfigError(
-                f"{where}: workload {row['workload']!r} and file system {row['file_system']!r} do not go together; "
-                f"{', '.join(RAW_WORKLOADS)} use the device itself ({RAW}), all but {', '.join(RAW_ONLY)} a file system"
-            )
-        if row["workload"] in ONE_DISK_ONLY and row["array"] != volumes.NONE:
-            raise ConfigError(
-                f"{where}: workload {row['workload']!r} is for one disk, not for array {row['array']!r}; "
-                f"write {volumes.NONE}"
-            )
-        if row["file_system"] != RAW:
-            filesystems.require(row["file_system"], where)
-            if row["workload"] not in WORKLOADS:
-                raise ConfigError(
-                    f"{where}: workload {row['workload']!r} has no folder in workloads/; "
-                    f"{config.nearest(row['workload'], WORKLOADS)}"
-                )
+        check_setting(paper, row, where)
+        check_workload(row, where)
         key = tuple(value for name, value in row.items() if name != "tables")
         if key in seen:
             raise ConfigError(f"{where}: the same cell as line {seen[key]}; join their tables in one row")
@@ -193,9 +231,9 @@ def sheet(paper: str) -> tuple[dict, ...]:
 
 
 def _cell(paper: str, row: dict, seed: int) -> Cell:
-    values = {name: value for name, value in row.items() if name not in ("tables", "parameters")}
-    words = tuple(row["parameters"].split())
-    return Cell(paper=paper, seed=seed, words=words, tables=tuple(row["tables"].split()), **values)
+    lists = {name: tuple(row.get(name, "").split()) for name in ("tables", "parameters", "set")}
+    values = {name: value for name, value in row.items() if name not in lists}
+    return Cell(paper, seed=seed, words=lists["parameters"], tables=lists["tables"], set=lists["set"], **values)
 
 
 @cache

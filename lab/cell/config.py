@@ -61,6 +61,10 @@ def read_text(path: Path, what: str) -> str:
         return path.read_text(encoding="utf-8")
     except OSError as error:
         raise ConfigError(f"{show(path)}: cannot read {what}: {error.strerror}; restore the file") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(
+            f"{show(path)}: cannot read {what}: byte {error.start} is not UTF-8 text; restore the file"
+        ) from error
 
 
 def show(path: Path) -> str:
@@ -88,14 +92,27 @@ def read_toml(path: Path, what: str) -> dict:
 
 def read_sheet(path: Path) -> list[tuple[int, dict[str, str]]]:
     """Rows of a cell sheet with their line numbers, each checked."""
+    text = read_text(path, "cell sheet")
+    if text.startswith("\ufeff"):
+        raise ConfigError(f"{show(path)}:1: the file begins with a byte order mark; save it as UTF-8 without one")
+    if "\0" in text:
+        raise ConfigError(f"{show(path)}: cannot read cell sheet: it has NUL bytes, so it is no text; restore the file")
     rows = []
-    reader = csv.DictReader(read_text(path, "cell sheet").splitlines())
-    for row in reader:
-        where = f"{show(path)}:{reader.line_num}"
-        if None in row or None in row.values():
-            raise ConfigError(f"{where}: {len(reader.fieldnames)} columns are expected; correct the row")
-        check(row, "row", where)
-        rows.append((reader.line_num, row))
+    reader = csv.DictReader(text.splitlines(), strict=True)
+    try:
+        columns = reader.fieldnames or []
+        if not columns:
+            raise ConfigError(f"{show(path)}: the cell sheet is empty; its first line must name the columns")
+        if twice := next((name for name in columns if columns.count(name) > 1), None):
+            raise ConfigError(f"{show(path)}:1: column {twice!r} stands there twice; leave one")
+        for row in reader:
+            where = f"{show(path)}:{reader.line_num}"
+            if None in row or None in row.values():
+                raise ConfigError(f"{where}: {len(columns)} columns are expected; correct the row")
+            check(row, "row", where)
+            rows.append((reader.line_num, row))
+    except csv.Error as error:
+        raise ConfigError(f"{show(path)}:{reader.line_num}: not CSV: {error}; correct the row") from error
     return rows
 
 
@@ -119,8 +136,10 @@ def paper(name: str) -> dict:
 
 
 def assumption(paper_name: str, key: str):
-    """The value of one named assumption."""
-    values = {item["id"]: item["value"] for item in paper(paper_name)["assumptions"]}
-    if key not in values:
-        raise ConfigError(f"config/{paper_name}.yaml: assumption '{key}' is missing; {nearest(key, values)}")
-    return values[key]
+    """The value of one named assumption, as the paper's file has it; a cell's own is in lab/cell/settings.py."""
+    items = paper(paper_name)["assumptions"]
+    for item in items:
+        if item["id"] == key:
+            return item["value"]
+    known = [item["id"] for item in items]
+    raise ConfigError(f"config/{paper_name}.yaml: assumption '{key}' is missing; {nearest(key, known)}")

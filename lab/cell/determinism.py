@@ -79,16 +79,20 @@ def rebuild(target: Path) -> None:
     cache.mkdir(exist_ok=True)
     target.mkdir(parents=True)
     (target / "cache").symlink_to(cache)
-    steps = (
-        ("disk model, again", "1 min", ["lab/disk/build.sh"]),
-        ("QEMU, again", "4 min", ["lab/qemu/build.sh"]),
-        ("guest image, again", "2 min", [sys.executable, "-m", "lab.guest.build"]),
-        ("volume managers, again", "30 s", [sys.executable, "-m", "lab.volumes.build"]),
-        ("workloads, again", "10 s", [sys.executable, "-m", "workloads.build"]),
-    )
-    for name, about, command in steps:
+    steps = [
+        ("disk model, again", "1 min", "disk", ["lab/disk/build.sh"]),
+        ("QEMU, again", "4 min", "qemu", ["lab/qemu/build.sh"]),
+        ("guest image, again", "2 min", "guest", [sys.executable, "-m", "lab.guest.build"]),
+        ("volume managers, again", "30 s", "volumes", [sys.executable, "-m", "lab.volumes.build"]),
+        *(
+            (f"workload {name}, again", "10 s", f"workloads/{name}", [sys.executable, "-m", "workloads.build", name])
+            for name in cells.WORKLOADS
+        ),
+    ]
+    for name, about, thing, command in steps:
         log = target / "logs" / f"{name.split(',')[0].replace(' ', '-')}.log"
-        if step.run(name, about, log, command, environment):
+        receipt = [sys.executable, "-m", "lab.cell.built", thing, "--", *command]
+        if step.run(name, about, log, receipt, environment):
             raise SpindleError(f"{name}: the rebuild failed, see {log}")
 
 

@@ -1,81 +1,29 @@
 # SPDX-License-Identifier: MIT
-"""What a result depends on: hashes of sources, locks and catalogue entries, never of built files.
+"""What a result depends on: what was built and booted, what was described, and what was asked for.
 
-Each input has a small file build/identity/<input>.json, rewritten only when its content changes, so that
-Snakemake re-runs what a change touches and nothing else. The host's compilers are not part of it: model and
-driver compute in integers, and `make determinism` checks that a rebuild gives the same bytes.
+Labels (lab/cell/built.py) say what was built: the bytes of the guest, of workloads' and tools' images, the sources that
+QEMU and the model were built from. Of the catalogue the values count that the model reads, in every entry that a
+topology leads to, with a row's own values in place of an entry's; comments, marks and sources move nothing. Then the
+topology, the job up to the end of the cell, QEMU's command, the commands that prepare a disk on the host, the
+assumptions that were read for all that, and the code that reads what the run reports.
+
+Nothing here writes a file. Planning compares (lab/cell/planning.py), a run puts its cells' identity into their results.
 """
 
 import hashlib
 import json
-import os
+import tomllib
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from lab.cell import catalogue, cells, config, filesystems, job, volumes
+from lab.cell import built, catalogue, cells, config, filesystems, job, paths, settings, volumes
+from lab.cell.built import digest
 from lab.cell.errors import EnvironmentMissing
-from lab.cell.paths import ROOT, build
+from lab.cell.paths import ROOT
 
-IMAGE_TOOLS = (
-    *(f"lab/guest/{name}.py" for name in ("host", "imaging", "lockfile", "packages", "toolchain", "wishes")),
-    *(f"envs/{name}" for name in ("guest.lock", "toolchain.lock", "toolchain-packages.txt")),
-)
-"""What every image is made with, whatever is put into it: compiler, C library, erofs."""
-
-SOURCES = {
-    "qemu": ("lab/qemu", "envs/qemu.lock"),
-    # What QEMU links; the command line, the importer and the pictures are other crates beside it.
-    "model": ("lab/disk/model",),
-    # What the program is built from; it is in no result's identity.
-    "spindle-disk": ("lab/disk",),
-    "guest": (
-        "lab/guest",
-        *(f"envs/{name}" for name in ("guest.lock", "kernel.lock", "toolchain.lock")),
-        *(f"envs/{name}" for name in ("guest-packages.txt", "toolchain-packages.txt")),
-        "workloads/common",
-    ),
-    **{name: (f"workloads/{name}", "workloads/common", "workloads/build.py", *IMAGE_TOOLS) for name in cells.WORKLOADS},
-    # Tools of software arrays; each kind of array is an input of its own (volume()).
-    "volumes": (
-        *(f"lab/volumes/{name}" for name in ("build.py", "modules.txt", "packages.txt")),
-        *(f"lab/volumes/{path.name}" for path in sorted((ROOT / "lab" / "volumes").glob("*.sh"))),
-        "envs/volumes.lock",
-    ),
-    # The code that reads what a run reports; what it asks of the run stands in the job and the command.
-    "reader": tuple(f"lab/cell/{name}.py" for name in ("run", "judge", "agent", "trace", "members", "lost_members")),
-}
-IGNORED_FOLDERS = {"tests", "benches", "examples", "catalogue", "filesystems", "__pycache__", "target", "testdata"}
-IGNORED_SUFFIXES = {".md", ".smk", ".pyc"}
-
-
-def source_files(roots: tuple[str, ...]) -> list[Path]:
-    """Files below these roots that decide what is built, in a stable order. A root that does not exist has none."""
-    found = []
-    for root in roots:
-        path = ROOT / root
-        if path.is_file():
-            found.append(path)
-        for folder, folders, files in os.walk(path):
-            folders[:] = [name for name in folders if name not in IGNORED_FOLDERS and not name.startswith(".")]
-            found += [Path(folder) / name for name in files if not name.startswith(".")]
-    return sorted(path for path in found if path.suffix not in IGNORED_SUFFIXES)
-
-
-@cache
-def file_sha256(path: Path) -> str:
-    """SHA-256 of a file."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def hashes(paths: list[Path]) -> dict[str, str]:
-    """SHA-256 of each file by its path from the root."""
-    return {str(path.relative_to(ROOT)): file_sha256(path) for path in paths}
-
-
-def digest(data) -> str:
-    """SHA-256 of data in its one JSON form."""
-    return hashlib.sha256(json.dumps(data, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+READER = tuple(f"lab/cell/{name}.py" for name in ("judge", "agent", "trace", "members", "lost_members"))
+"""The code that reads what a run reports; what it asks of the run stands in the job and the command."""
 
 
 def kernel_append() -> str:
@@ -85,31 +33,9 @@ def kernel_append() -> str:
     return " ".join(line.strip() for line in lines if line.strip() and not line.startswith("#"))
 
 
-def sources(name: str) -> str:
-    """Hash of one entry of SOURCES."""
-    return digest(hashes(source_files(SOURCES[name])))
-
-
-def drive(name: str) -> str:
-    """Hash of a drive's catalogue entry."""
-    return digest(hashes([catalogue.entry_path("drives", name)]))
-
-
-def controller(name: str) -> str:
-    """Hash of the catalogue entries of a controller and its bus."""
-    bus = catalogue.controller(name).bus
-    return digest(hashes([catalogue.entry_path("controllers", name), catalogue.entry_path("buses", bus)]))
-
-
-def file_system(name: str) -> str:
-    """Hash of a file system's description."""
-    return digest(hashes([filesystems.entry_path(name)]))
-
-
-def array(name: str) -> str:
-    """Hash of what describes an array, and of the tools that a software array needs."""
-    tools = [sources("volumes")] if volumes.software(name) else []
-    return digest([hashes(volumes.sources(name)), *tools])
+def reader() -> str:
+    """Hash of the code that judges."""
+    return digest(built.hashes(built.source_files(READER)))
 
 
 @dataclass(frozen=True)
@@ -121,25 +47,28 @@ class Image:
     workload: str | None = None
     scale: str = "1"
     array: str = volumes.NONE
+    set: tuple[str, ...] = ()
+    """Overrides of the cells that start from it."""
 
     @property
     def name(self) -> str:
-        """Drive, array if there is one, file system, and what is on it."""
+        """Drive, array if there is one, file system with the cells' overrides, and what is on it."""
         array = [] if self.array == volumes.NONE else [self.array]
         filled = [] if self.workload is None else [self.workload + ("" if self.scale == "1" else f"-x{self.scale}")]
-        return ".".join([self.drive, *array, self.file_system, *filled])
+        return ".".join([self.drive, *array, "+".join([self.file_system, *self.set]), *filled])
 
     @property
     def empty(self) -> "Image":
         """The empty file system behind it."""
-        return Image(self.file_system, self.drive, array=self.array)
+        return Image(self.file_system, self.drive, array=self.array, set=self.set)
 
 
 def image_of(one: cells.Cell) -> Image:
     """What the disk of a cell starts as."""
     if cells.preparation(one.workload) is None:
-        return Image(one.file_system, one.drive, array=one.array)
-    return Image(filesystems.file_system(one.file_system).fill_as, one.drive, one.workload, one.scale, one.array)
+        return Image(one.file_system, one.drive, array=one.array, set=one.set)
+    fill_as = filesystems.file_system(one.file_system).fill_as
+    return Image(fill_as, one.drive, one.workload, one.scale, one.array, one.set)
 
 
 def start_of(run: cells.Run) -> Image | None:
@@ -147,7 +76,9 @@ def start_of(run: cells.Run) -> Image | None:
     one = run.cells[0]
     if one.raw:
         return None
-    return Image(one.file_system, one.drive, array=one.array) if run.fills else image_of(one)
+    if run.fills:
+        return Image(one.file_system, one.drive, array=one.array, set=one.set)
+    return image_of(one)
 
 
 def image_controller(image: Image) -> str:
@@ -173,6 +104,7 @@ def image_run(image: Image) -> cells.Run:
         seed=1,
         tables=(),
         array=image.array,
+        set=image.set,
     )
     run_id = f"{job.IMAGE_LABEL}.{image.name}"
     one = cells.Run(run_id, cell.paper, controller, image.drive, cell.tags, (cell,), fills=True)
@@ -185,124 +117,223 @@ def image_run(image: Image) -> cells.Run:
     return replace(one, script=script)
 
 
-def image_hash(image: Image) -> str:
-    """Hash of what decides an image."""
+def image_hash(image: Image, labels: dict[str, str]) -> str:
+    """Hash of what decides an image. `labels` are those of what makes it (lab/cell/built.py)."""
     one = image_run(image)
-    parts = [sources("qemu"), sources("model"), sources("guest"), drive(image.drive), controller(one.controller)]
-    if image.array != volumes.NONE:
-        parts.append(array(image.array))
-    if image.workload:
-        parts += [sources(image.workload), image_hash(image.empty)]
-    return digest([*parts, run_texts(one)])
+    with settings.noted() as read:
+        parts = {
+            "labels": {name: labels[name] for name in label_names(one)},
+            "texts": run_texts(one),
+            "catalogue": catalogue_digests(one),
+        }
+        if image.workload:
+            parts["empty"] = image_hash(image.empty, labels)
+        else:
+            parts["host"] = host_texts(one)
+    return digest(parts | {"read": read})
 
 
-def image_paths(built: Path, image: Image) -> list[Path]:
-    """Where an image lies in a build directory: one file, or one for each disk of a software array."""
+def image_paths(build: Path, image: Image, labels: dict[str, str] | None = None) -> list[Path]:
+    """Where an image lies in a build directory: one file, or one for each disk of a software array. Without `labels`
+    they are those of what is built there."""
+    known = built.labels(image_run(image), build) if labels is None else labels
+    return image_files(build, image, image_hash(image, known))
+
+
+def image_files(build: Path, image: Image, hashed: str) -> list[Path]:
+    """The same of an image whose hash is known."""
     found = volumes.software(image.array)
     parts = [f".disk{number}" for number in range(found.count)] if found else [""]
-    stem = f"{image.name}.{image_hash(image)[:16]}"
-    return [built / "filesystems" / f"{stem}{part}.img" for part in parts]
+    return [build / "filesystems" / f"{image.name}.{hashed[:16]}{part}.img" for part in parts]
 
 
-def run_texts(run: cells.Run, until: cells.Cell | None = None) -> dict:
-    """What a run is asked to do, with placeholders for paths; with `until`, up to the end of that cell.
+def label_names(run: cells.Run) -> list[str]:
+    """Labels that a run's identity has."""
+    return ["qemu", "model", "guest", *(["volumes"] if volumes.software(run.array) else []), *run.workloads]
 
-    The time limit counts with the whole run only: it grows with the number of cells and changes no result.
-    """
+
+@cache
+def parsed(text: str) -> dict:
+    """A topology; many runs have the same, and none may change it."""
+    return tomllib.loads(text)
+
+
+def topology_names(run: cells.Run) -> dict[str, list[str]]:
+    """Catalogue entries that a run's topology leads to, by the part of the identity that they belong to."""
+    topology = parsed(job.topology_text(run, "CATALOGUE"))
+    found: dict[str, list[str]] = {"drive": [], "controller": [], "array": []}
+    found["drive"] += [f"drives/{unit['drive']}" for unit in topology["unit"] if "drive" in unit]
+    part = "array" if "array" in topology else "controller"
+    found[part] += [f"buses/{bus['entry']}" for bus in topology.get("bus", [])]
+    for array in topology.get("array", []):
+        entry = f"arrays/{array['controller']}"
+        values = entry_values(run, entry)
+        found["array"] += [entry, f"buses/{values['host_bus']}", f"buses/{values['member_bus']}"]
+    # The lab itself reads how the controller is attached.
+    found["controller"].append(f"controllers/{run.controller}")
+    return {part: sorted(set(names)) for part, names in found.items()}
+
+
+def entry_values(run: cells.Run, entry: str) -> dict:
+    """Values of a catalogue entry as a run has them."""
+    kind, _, name = entry.partition("/")
+    own = {"drives": run.settings.drive, "arrays": run.settings.array}.get(kind, {})
+    return catalogue.values(kind, name) | own
+
+
+def catalogue_values(run: cells.Run) -> dict[str, dict]:
+    """Values of every catalogue entry that a run's topology leads to, and of its controller."""
+    return {entry: entry_values(run, entry) for names in topology_names(run).values() for entry in names}
+
+
+def catalogue_digests(run: cells.Run) -> dict[str, str]:
+    """Hash of each of them."""
+    return {entry: digest(values) for entry, values in sorted(catalogue_values(run).items())}
+
+
+def host_texts(run: cells.Run) -> dict:
+    """The commands that prepare a run's empty disks on the host, with their values, and the sources that they run."""
+    array = volumes.software(run.array)
+    if array is None or not array.volume.host_make:
+        return {}
+    stripe_kib = run.settings.value("array_stripe_kib")
+    return {
+        "commands": volumes.host_commands(array, stripe_kib, "IMAGES"),
+        "sources": built.hashes(volumes.host_sources(array)),
+    }
+
+
+def command_texts(run: cells.Run) -> dict:
+    """QEMU's command and the topology of a run, with placeholders for paths. The time limit is left out: it grows with
+    the number of cells and changes no result."""
     command = job.qemu_command(run, "BUILD", "WORK", kernel_append())
-    if until is not None:
-        command = [item.replace(f",time-limit-s={job.time_limit_s(run)}", "") for item in command]
-    return {"command": command, "topology": job.topology_text(run, "CATALOGUE"), "job": job.job_text(run, until)}
+    limit = f",time-limit-s={job.time_limit_s(run)}"
+    command = [item.replace(limit, "") for item in command]
+    return {"command": command, "topology": job.topology_text(run, "CATALOGUE")}
 
 
-def cell(run: cells.Run, one: cells.Cell) -> str:
-    """Hash of what leads to one cell of a run."""
-    return digest({"texts": run_texts(run, one), "reader": sources("reader")})
+def run_texts(run: cells.Run) -> dict:
+    """All that a run is asked to do."""
+    return {**command_texts(run), "job": job.job_text(run)}
 
 
-def manifest(built: Path, folder: str) -> dict:
+@dataclass(frozen=True)
+class Asked:
+    """What leads to one cell of a run, but for what was built."""
+
+    digest: str
+    """Hash over command, topology, job up to the end of the cell, and what prepares its disk on the host."""
+    assumptions: dict
+    """Every assumption that was read for it, with its value."""
+
+
+def asked(run: cells.Run) -> dict[str, Asked]:
+    """What each cell of a run is asked to do. What comes after a cell is no part of it, so that a short profile's run
+    begins a long one."""
+    with settings.noted() as common:
+        texts = command_texts(run)
+        if start_of(run) is None:
+            texts["host"] = host_texts(run)
+        before, _, _ = job.job_parts(replace(run, cells=run.cells[:1]))
+    text = hashlib.sha256("\n".join(before).encode())
+    found = {}
+    for one in run.cells:
+        # Of a script, as images and attempts have, all lines stand before the cells.
+        with settings.noted() as own:
+            lines = [] if run.script else job.marked_lines(run, one)
+            # What the judge will ask for.
+            _ = one.most_flushes, one.depth if one.raw else None
+        for line in lines:
+            text.update(f"\n{line}".encode())
+        common = common | own
+        found[one.id] = Asked(digest({**texts, "job": text.hexdigest(), "read": common}), common)
+    return found
+
+
+def reads(run: cells.Run) -> dict[str, dict]:
+    """The `read` of the result of each cell of a run: the assumptions that were read for it, with their values, and
+    the hash of each catalogue entry's values."""
+    start = start_of(run)
+    image = {} if start is None else image_read(start)
+    images = {} if start is None else catalogue_digests(image_run(start))
+    digests = dict(sorted((images | catalogue_digests(run)).items()))
+    return {
+        cell_id: {"assumptions": dict(sorted((image | one.assumptions).items())), "catalogue": digests}
+        for cell_id, one in asked(run).items()
+    }
+
+
+def read_of(run: cells.Run, one: cells.Cell) -> dict:
+    """The `read` of one cell's result."""
+    return reads(run)[one.id]
+
+
+def image_read(image: Image) -> dict:
+    """Assumptions that were read for an image."""
+    names = [name for thing in built.THINGS.values() for name in thing.labels]
+    with settings.noted() as read:
+        image_hash(image, dict.fromkeys(names, ""))
+    return read
+
+
+def of_run(run: cells.Run, labels: dict[str, str], images: dict[Image, str] | None = None) -> dict[str, dict[str, str]]:
+    """The `identity` of each cell of a run. `labels` are those of what it boots (lab/cell/built.py); `images` keeps
+    hashes of images for further runs with the same labels."""
+    parts = topology_names(run)
+    values = catalogue_digests(run)
+    hashes = {part: digest({entry: values[entry] for entry in names}) for part, names in parts.items()}
+    array = volumes.software(run.array)
+    if array:
+        # How it is made and started stands in the job; `copies` is the judge's.
+        hashes["array"] = digest({"tools": labels["volumes"], "copies": array.volume.copies})
+    start = start_of(run)
+    known = {} if images is None else images
+    if start is not None and start not in known:
+        known[start] = image_hash(start, labels)
+    shared = {
+        "qemu": labels["qemu"],
+        "model": labels["model"],
+        "drive": hashes["drive"],
+        "controller": hashes["controller"],
+        "guest": labels["guest"],
+        # The boot has the images of all its workloads.
+        "workload": digest({name: labels[name] for name in run.workloads}),
+        **({} if start is None else {"file_system": known[start]}),
+        **({} if run.array == volumes.NONE else {"array": hashes["array"]}),
+        "reader": reader(),
+    }
+    return {cell_id: {**shared, "cell": one.digest} for cell_id, one in asked(run).items()}
+
+
+def of_cell(run: cells.Run, one: cells.Cell, labels: dict[str, str]) -> dict[str, str]:
+    """The `identity` of a cell's result."""
+    return of_run(run, labels)[one.id]
+
+
+def moved(here: dict[str, str], result: dict) -> list[str]:
+    """Inputs of a result that are not those which are here; none for a result that still holds."""
+    there = result["identity"]
+    return sorted(name for name in here.keys() | there.keys() if there.get(name) != here.get(name))
+
+
+def other_inputs(run: cells.Run, one: cells.Cell, result: dict) -> list[str]:
+    """Inputs of a cell's result that are not those which are described and built here. Raises EnvironmentMissing where
+    the lab is not built, as nobody can say then."""
+    return moved(of_cell(run, one, built.labels(run, paths.build())), result)
+
+
+def manifest(build: Path, folder: str) -> dict:
     """Manifest of an image that was built from locked packages."""
-    path = built / folder / "manifest.json"
+    path = build / folder / "manifest.json"
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise EnvironmentMissing(f"{path}: the {folder} image is not built; run `make report`") from None
 
 
-def guest_built(built: Path, array_name: str = volumes.NONE) -> dict:
+def guest_built(build: Path, array_name: str = volumes.NONE) -> dict:
     """lock and moved packages of the guest image in a build directory; the tools of a software array may have moved,
-    too."""
-    image = manifest(built, "guest")
-    tools = manifest(built, "volumes")["moved"] if volumes.software(array_name) else []
+    too. This is for people: what was booted counts by its bytes."""
+    image = manifest(build, "guest")
+    tools = manifest(build, "volumes")["moved"] if volumes.software(array_name) else []
     return {"guest": image["lock"], "moved": [*image["moved"], *tools]}
-
-
-def of_cell(run: cells.Run, one: cells.Cell, moved: list[str]) -> dict[str, str]:
-    """The `identity` of a cell's result; `moved` as the guest's manifest has it."""
-    return {
-        "qemu": sources("qemu"),
-        "model": sources("model"),
-        "drive": drive(run.drive),
-        "controller": controller(run.controller),
-        "guest": digest({"sources": sources("guest"), "moved": moved}),
-        "workload": sources(one.workload),
-        **({} if one.raw else {"file_system": image_hash(image_of(one))}),
-        **({} if one.array == volumes.NONE else {"array": array(one.array)}),
-        "cell": cell(run, one),
-    }
-
-
-def other_inputs(run: cells.Run, one: cells.Cell, result: dict) -> list[str]:
-    """Inputs of a result that are not those which lie here; none for a result that still holds."""
-    here = of_cell(run, one, result["lock"]["moved"])
-    return sorted(name for name in here if result["identity"].get(name) != here[name])
-
-
-def files(profile: str) -> dict[str, object]:
-    """Name and content of every identity file that a profile needs."""
-    found: dict[str, object] = {}
-    for name in SOURCES:
-        found[name] = hashes(source_files(SOURCES[name]))
-    runs = cells.runs(profile)
-    for name in sorted({run.drive for run in runs.values()} | set(catalogue.names("drives"))):
-        found[f"drive-{name}"] = hashes([catalogue.entry_path("drives", name)])
-    for name in sorted({run.controller for run in runs.values()}):
-        found[f"controller-{name}"] = {"sha256": controller(name)}
-    for name in sorted({run.array for run in runs.values()} - {volumes.NONE}):
-        found[f"array-{name}"] = {"sha256": array(name)}
-    for run in runs.values():
-        found[f"run-{profile}-{run.id}"] = run_texts(run)
-    return found
-
-
-BUILT_FROM = {
-    "disk": ("model", "spindle-disk"),
-    "qemu": ("qemu", "model"),
-    "guest": ("guest",),
-    "volumes": ("volumes", "guest"),
-    **{f"workloads/{name}": (name,) for name in cells.WORKLOADS},
-}
-"""Folder or image below build/ -> what is compiled into it."""
-
-
-def stamp(folder: str) -> str:
-    """Name of the stamp of a built thing: with other sources it has another name, so it is built again."""
-    return f"built-{digest([sources(name) for name in BUILT_FROM[folder]])[:16]}"
-
-
-def path(name: str) -> Path:
-    """Identity file of one input."""
-    return build() / "identity" / f"{name}.json"
-
-
-def write(profile: str) -> None:
-    """Bring the identity files up to date, touching only those whose content changes."""
-    (build() / "identity").mkdir(parents=True, exist_ok=True)
-    for name, content in files(profile).items():
-        target = path(name)
-        text = json.dumps(content, indent=1, sort_keys=True) + "\n"
-        if target.is_file() and target.read_text(encoding="utf-8") == text:
-            continue
-        partial = target.with_name(f".{target.name}.{os.getpid()}")
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(target)

@@ -15,7 +15,7 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from lab.cell import boot, catalogue, cells, filesystems, identity, job, judge, lock, paths, volumes
+from lab.cell import boot, catalogue, cells, filesystems, identity, job, judge, lock, paths, settings, volumes
 from lab.cell.errors import AlreadyRunning, SpindleError
 
 
@@ -32,6 +32,8 @@ def make(image: identity.Image, build: Path) -> list[Path]:
     volumes.require(image.array, catalogue.controller(identity.image_controller(image)), "--array")
     if image.workload is not None and cells.preparation(image.workload) is None:
         raise SpindleError(f"--workload: {image.workload!r} wants nothing on the file system (it has no image.toml)")
+    hardware = volumes.hardware(image.array)
+    settings.check(cells.PAPERS[0], image.set, image.drive, hardware.name if hardware else None, "--set")
     targets = identity.image_paths(build, image)
     if image.workload:
         ensure(image.empty, build)
@@ -91,11 +93,17 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--workload", help="with the data on it that this workload starts from (netnews)")
     parser.add_argument("--scale", default="1", help="scale of that data (default: %(default)s)")
     parser.add_argument("--array", default=volumes.NONE, help="an array of such drives, e.g. md-raid0-4")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="as in a row of the sheet")
+    parser.add_argument("--asked", type=Path, help="make it only where it is missing, and leave this note")
     options = parser.parse_args(argv)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
-        image = identity.Image(options.file_system, options.drive, options.workload, options.scale, options.array)
-        drop_others(image, make(image, paths.build()))
+        image = identity.Image(
+            options.file_system, options.drive, options.workload, options.scale, options.array, tuple(options.set)
+        )
+        drop_others(image, (ensure if options.asked else make)(image, paths.build()))
+        if options.asked:
+            options.asked.touch()
     except SpindleError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

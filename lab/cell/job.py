@@ -5,8 +5,9 @@ import json
 import string
 from decimal import Decimal
 
-from lab.cell import catalogue, config, filesystems, volumes
+from lab.cell import catalogue, filesystems, volumes
 from lab.cell.cells import Cell, Run, preparation
+from lab.cell.settings import Settings
 
 CONTROL_SECTORS = 8
 """Sectors 0-7 of the job disk are the control area; the text begins at sector 8."""
@@ -39,7 +40,7 @@ def queue_settings(run: Run, cell: Cell, disk: str) -> list[tuple[str, str]]:
     queue = f"{disk}/queue"
 
     def value(key: str) -> str:
-        return str(config.assumption(run.paper, key))
+        return str(run.settings.value(key))
 
     requests = value("host_requests" if cell.raw else "fs_host_requests")
 
@@ -76,15 +77,20 @@ def file_system_settings(run: Run, cell: Cell, disk: str) -> list[tuple[str, str
     """What a file system adds; `disk` is the folder in /sys of what it lies on, a disk or an array."""
 
     def value(key: str) -> str:
-        return str(config.assumption(run.paper, key))
+        return str(run.settings.value(key))
 
     def dirty(key: str) -> int:
         # All limits shrink by one factor, so that what is kept stays below what stops a writer.
-        whole = Decimal(config.assumption(run.paper, "fs_dirty_bytes"))
-        share = max(Decimal(cell.scale), config.assumption(run.paper, "fs_dirty_least_bytes") / whole)
-        return int(config.assumption(run.paper, key) * share) & ~4095
+        settings = run.settings
+        share = Decimal(cell.scale)
+        if share != 1:
+            share = max(share, settings.value("fs_dirty_least_bytes") / Decimal(settings.value("fs_dirty_bytes")))
+        return int(settings.value(key) * share) & ~4095
 
-    kept_kib = dirty("fs_kept_metadata_bytes") >> 10
+    def setting(text: str) -> str:
+        # Asked for only where a file system has it: what is asked for is a part of the cell's identity.
+        return text.format(kept_kib=dirty("fs_kept_metadata_bytes") >> 10) if "{kept_kib}" in text else text
+
     about = filesystems.file_system(cell.file_system)
     return [
         # Linux gives a disk a part of fs_dirty_background_bytes, by what it wrote of late: nothing at first, so
@@ -94,7 +100,7 @@ def file_system_settings(run: Run, cell: Cell, disk: str) -> list[tuple[str, str
         (f"{VM}/dirty_background_bytes", str(dirty("fs_dirty_background_bytes"))),
         (f"{VM}/dirty_expire_centisecs", value("fs_dirty_expire_cs")),
         (f"{VM}/dirty_writeback_centisecs", value("fs_syncer_cs")),
-        *((file, value.format(kept_kib=kept_kib)) for file, value in about.settings),
+        *((file, setting(text)) for file, text in about.settings),
     ]
 
 
@@ -117,7 +123,7 @@ def set_lines(settings: list[tuple[str, str]]) -> list[str]:
 
 def exec_lines(run: Run, array: volumes.Software, commands: tuple[str, ...]) -> list[str]:
     """The job's lines for commands of a software array."""
-    return [f"exec {line}" for line in array.commands(commands, config.assumption(run.paper, "array_stripe_kib"))]
+    return [f"exec {line}" for line in array.commands(commands, run.settings.value("array_stripe_kib"))]
 
 
 def array_lines(run: Run, array: volumes.Software, cell: Cell) -> list[str]:
@@ -140,7 +146,7 @@ def array_lines(run: Run, array: volumes.Software, cell: Cell) -> list[str]:
     if not cell.raw:
         queue = f"/sys/block/{array.disk}/queue"
         # Requests are as large as its disks' and the stripe unit allow. Linux would read ahead two stripes.
-        ahead = str(config.assumption(run.paper, "fs_read_ahead"))
+        ahead = str(run.settings.value("fs_read_ahead"))
         settings = [(f"{queue}/write_cache", "write through"), (f"{queue}/read_ahead_kb", ahead)]
         lines += set_lines(settings)
     return lines + set_lines(list(kind.settings))
@@ -164,26 +170,29 @@ def workload_command(run: Run, cell: Cell) -> str:
         if prepared:
             command.append(prepared["options"])
         if cell.scale != "1":
-            memory = config.assumption(run.paper, "memory_mib") << 20
-            least = config.assumption(run.paper, "fs_confined_least_mib") << 20
+            memory = run.settings.value("memory_mib") << 20
+            least = run.settings.value("fs_confined_least_mib") << 20
             command = ["confined", str(max(least, int(memory * Decimal(cell.scale)) & ~4095)), *command]
         return " ".join(command)
     return (
         f"{PROGRAMS[cell.workload]} --device {device(run)} --op {cell.parameters['op']}"
         f" --pattern {cell.parameters['pattern']} --seed {cell.seed}"
-        f" --bytes {config.assumption(run.paper, 'transfer_bytes')}"
-        f" --request-bytes {config.assumption(run.paper, 'request_bytes')}"
-        f" --children {config.assumption(run.paper, 'children')}"
-        f" --span-bytes {config.assumption(run.paper, 'random_span_bytes')}"
+        f" --bytes {run.settings.value('transfer_bytes')}"
+        f" --request-bytes {run.settings.value('request_bytes')}"
+        f" --children {run.settings.value('children')}"
+        f" --span-bytes {run.settings.value('random_span_bytes')}"
     )
 
 
-def mount_line(file_system: str, device: str) -> str:
+def mount_line(settings: Settings, file_system: str, device: str) -> str:
     """The job's line that mounts a file system."""
     about = filesystems.file_system(file_system)
     if about.mount_command:
         return f"exec {about.mount_command.format(device=device)}"
-    return f"exec mount -t {about.mount_type} -o {about.mount_options} {device} {MOUNT_POINT}"
+    options = about.mount_options
+    if "{access_times}" in options:
+        options = options.format(access_times=settings.value("fs_access_times"))
+    return f"exec mount -t {about.mount_type} -o {options} {device} {MOUNT_POINT}"
 
 
 def check_lines(run: Run, cell: Cell) -> list[str]:
@@ -199,7 +208,7 @@ def check_lines(run: Run, cell: Cell) -> list[str]:
 
 def on_file_system(run: Run, cell: Cell, command: str) -> list[str]:
     """The job's lines behind a marker that run a command on a file system, end what the marker began, and check."""
-    mount = mount_line(cell.file_system, device(run))
+    mount = mount_line(run.settings, cell.file_system, device(run))
     return [mount, f"exec {command}", f"exec umount {MOUNT_POINT}", "end", *check_lines(run, cell)]
 
 
@@ -225,31 +234,40 @@ def cell_lines(run: Run, cell: Cell) -> list[str]:
     return on_file_system(run, cell, command)
 
 
-def job_text(run: Run, until: Cell | None = None) -> str:
-    """The job of a run; with `until`, only up to the end of that cell (what decides its result)."""
+def marked_lines(run: Run, cell: Cell) -> list[str]:
+    """A cell's lines of the job, from its marker on."""
+    return [f"cell {cell.id} {cell.seed}", *cell_lines(run, cell)]
+
+
+def job_parts(run: Run) -> tuple[list[str], list[list[str]], list[str]]:
+    """The lines of a run's job: what comes before its cells, each cell's own, and what comes behind them."""
     limits = catalogue.controller(run.controller)
     array = volumes.software(run.array)
     needed = [
         name for cell in run.cells[:1] if not cell.raw for name in filesystems.file_system(cell.file_system).modules
     ]
     needed = [*limits.modules, *(array.volume.modules if array else ()), *needed]
-    lines = ["spindle-job 1", f"modules {' '.join(needed)}"]
+    before = ["spindle-job 1", f"modules {' '.join(needed)}"]
     # These are the names of all disks, in whatever order they were found.
     letters = string.ascii_lowercase[: array.count] if array else limits.disk[-1]
-    lines += [f"wait_disk {limits.disk[:-1]}{letter}" for letter in letters]
-    lines += [f"workload {name}" for name in (*tools(run), *run.workloads)]
-    lines += disk_lines(run, run.cells[0])
-    lines += run.script
-    for cell in () if run.script else run.cells:
-        lines += [f"cell {cell.id} {cell.seed}", *cell_lines(run, cell)]
-        if cell == until:
-            return "\n".join(lines) + "\n"
+    before += [f"wait_disk {limits.disk[:-1]}{letter}" for letter in letters]
+    before += [f"workload {name}" for name in (*tools(run), *run.workloads)]
+    before += disk_lines(run, run.cells[0])
+    before += run.script
+    each = [] if run.script else [marked_lines(run, cell) for cell in run.cells]
+    behind = []
     if array:
         if not run.script and run.cells[0].raw:
-            lines += check_lines(run, run.cells[0])
-        lines += exec_lines(run, array, array.volume.stop)
+            behind += check_lines(run, run.cells[0])
+        behind += exec_lines(run, array, array.volume.stop)
     # The guest flushes the disk's cache as it stops; without a marker that would stand in the last cell's trace.
-    return "\n".join([*lines, f"cell {SHUTDOWN_LABEL} 1", "end", "poweroff"]) + "\n"
+    return before, each, [*behind, f"cell {SHUTDOWN_LABEL} 1", "end", "poweroff"]
+
+
+def job_text(run: Run) -> str:
+    """The job of a run."""
+    before, each, behind = job_parts(run)
+    return "\n".join([*before, *(line for lines in each for line in lines), *behind]) + "\n"
 
 
 def tools(run: Run) -> tuple[str, ...]:
@@ -285,7 +303,7 @@ def topology_text(run: Run, catalogue_path: str) -> str:
         f'\n[[unit]]\nname = "{name}"\nnull_latency_ns = {SYSTEM_LATENCY_NS}\n'
         for name in ("system", "job", *tools(run), *(f"workload-{name}" for name in run.workloads))
     )
-    array = volumes.hardware(run.array)
+    array = run.hardware
     disks = hardware_text(run, array) if array else disks_text(run)
     return f'schema = "spindle-topology/1"\ncatalogue = "{catalogue_path}"\n{disks}{null_units}{faults_text(run)}'
 
@@ -303,18 +321,24 @@ def bus_text(number: int, entry: str) -> str:
     return f'\n[[bus]]\nname = "bus{number}"\nentry = "{entry}"\n'
 
 
+def set_text(table: str, values: dict) -> str:
+    """A table of values that a row overrides; nothing where it has none."""
+    lines = "".join(f"{key} = {json.dumps(value)}\n" for key, value in values.items())
+    return f"[{table}.set]\n{lines}" if lines else ""
+
+
 def disks_text(run: Run) -> str:
     """Disks that the guest sees. Several share the host's bus, and on most controllers they share theirs."""
     limits = catalogue.controller(run.controller)
-    cache = "true" if config.assumption(run.paper, "write_cache") else "false"
-    queue = config.assumption(run.paper, "disk_scheduler_on" if run.cells[0].disk_scheduler else "disk_scheduler_off")
+    cache = "true" if run.settings.value("write_cache") else "false"
+    queue = run.settings.value("disk_scheduler_on" if run.cells[0].disk_scheduler else "disk_scheduler_off")
     several = run.array != volumes.NONE
-    shared = f"\n[host_bus]\nrate_kb_s = {config.assumption(run.paper, 'host_bus_kb_s')}\n" if several else ""
+    shared = f"\n[host_bus]\nrate_kb_s = {run.settings.value('host_bus_kb_s')}\n" if several else ""
     units = disk_units(run.array)
     buses = [limits.bus_of(number) for number in range(len(units))]
     drives = [
         f'\n[[unit]]\nname = "{unit}"\ndrive = "{run.drive}"\nbus = "bus{bus}"\nmax_tags = {limits.max_tags}\n'
-        f'queue = "{queue}"\nwrite_cache = {cache}\n'
+        f'queue = "{queue}"\nwrite_cache = {cache}\n{set_text("unit", run.settings.drive)}'
         for unit, bus in zip(units, buses, strict=True)
     ]
     return "".join([shared, *(bus_text(bus, limits.bus) for bus in sorted(set(buses))), *drives])
@@ -322,11 +346,12 @@ def disks_text(run: Run) -> str:
 
 def hardware_text(run: Run, array: volumes.Hardware) -> str:
     """A hardware array, which the guest sees as one disk, and the drives behind it."""
-    tags = catalogue.drive_value(run.drive, "max_tags")
+    own = run.settings.drive
+    tags = (catalogue.values("drives", run.drive) | own)["max_tags"]
     names = [f"m{number}" for number in range(array.members + array.spares)]
     drives = [
         f'\n[[unit]]\nname = "{name}"\ndrive = "{run.drive}"\nbus = "bus{number % array.buses}"\nmax_tags = {tags}\n'
-        "member = true\n"
+        f"member = true\n{set_text('unit', own)}"
         for number, name in enumerate(names)
     ]
     members, spares = (json.dumps(part) for part in (names[: array.members], names[array.members :]))
@@ -335,7 +360,7 @@ def hardware_text(run: Run, array: volumes.Hardware) -> str:
             *(bus_text(bus, array.bus) for bus in range(array.buses)),
             *drives,
             f'\n[[array]]\nname = "disk0"\ncontroller = "{array.name}"\nmembers = {members}\nspares = {spares}\n',
-            f"max_tags = {array.max_tags}\n",
+            f"max_tags = {array.max_tags}\n{set_text('array', run.settings.array)}",
         ]
     )
 
@@ -343,13 +368,13 @@ def hardware_text(run: Run, array: volumes.Hardware) -> str:
 def time_limit_s(run: Run) -> int:
     """Virtual seconds after which a run counts as hung."""
     limit = "limit_cell_s" if run.cells[0].raw else "limit_fs_cell_s"
-    return config.assumption(run.paper, "limit_setup_s") + len(run.cells) * config.assumption(run.paper, limit)
+    return run.settings.limit("limit_setup_s") + len(run.cells) * run.settings.limit(limit)
 
 
 def qemu_command(run: Run, build: str, work: str, kernel_append: str) -> list[str]:
     """QEMU's command line. `build` and `work` are the build directory and the run's own."""
     limits = catalogue.controller(run.controller)
-    ns = config.assumption(run.paper, "cpu_ns_per_instruction")
+    ns = run.settings.value("cpu_ns_per_instruction")
     shift = ns.bit_length() - 1
     if ns != 1 << shift:
         raise ValueError(f"cpu_ns_per_instruction is {ns}; QEMU's clock can count 1, 2, 4, ... ns an instruction")
@@ -362,7 +387,9 @@ def qemu_command(run: Run, build: str, work: str, kernel_append: str) -> list[st
         # ioeventfd would hand requests over by a host thread, at the host's time.
         return ["-device", f"virtio-blk-pci,drive={node},serial={serial or node},ioeventfd=off"]
 
-    cache = "on" if config.assumption(run.paper, "write_cache") else "off"
+    def cache_option() -> str:
+        return f"write-cache={'on' if run.settings.value('write_cache') else 'off'}"
+
     command = [f"{build}/qemu/qemu-system-x86_64", "-L", f"{build}/guest/firmware"]
     command += ["-machine", "pc", "-cpu", "qemu64", "-accel", "tcg,thread=single,tb-size=256"]
     command += [
@@ -373,7 +400,7 @@ def qemu_command(run: Run, build: str, work: str, kernel_append: str) -> list[st
         "-rtc",
         "clock=vm,base=2000-11-22T00:00:00",
     ]
-    command += ["-m", str(config.assumption(run.paper, "memory_mib"))]
+    command += ["-m", str(run.settings.value("memory_mib"))]
     command += ["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-sandbox", SANDBOX]
     command += ["-kernel", f"{build}/guest/vmlinux", "-initrd", f"{build}/guest/initramfs.cpio"]
     command += ["-append", kernel_append]
@@ -390,12 +417,12 @@ def qemu_command(run: Run, build: str, work: str, kernel_append: str) -> list[st
     if volumes.software(run.array):
         units = disk_units(run.array)
         for unit, file in zip(units, disk_files(run), strict=True):
-            command += blockdev(unit, f"{work}/{file}", unit, f"write-cache={cache}")
+            command += blockdev(unit, f"{work}/{file}", unit, cache_option())
         for argument in limits.devices(units):
             command += ["-device", argument]
         return command
     # A hardware array has a cache of its own, which its catalogue entry describes.
-    options = [] if volumes.hardware(run.array) else [f"write-cache={cache}"]
+    options = [] if run.hardware else [cache_option()]
     command += blockdev("disk", f"{work}/disk.img", "disk0", *options)
     if limits.device:
         command += ["-device", limits.device]

@@ -109,6 +109,11 @@ def metrics_of(cell: cells.Cell, said: agent.CellReport, lines: str) -> dict:
         devices = {"devices": members.each(requests)}
     if summary is None:
         raise ValueError("the disk saw no request")
+    if summary.flushes > cell.most_flushes:
+        raise ValueError(
+            f"the disk saw {summary.flushes} flushes, but {cell.most_flushes} are assumed (flushes): "
+            "the guest was not told that there is no write cache"
+        )
     return {**(raw_metrics if cell.raw else file_system_metrics)(cell, said, summary), **devices}
 
 

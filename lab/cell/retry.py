@@ -3,7 +3,9 @@
 
     python -m lab.cell.retry --profile quick
 
-Dropped are failed cells, and cells that ran on a guest image with other packages than the one that is built.
+Dropped are cells that failed and cells whose result cannot be read. What is whole stays: whether it holds is decided by
+its identity when the report is planned (lab/cell/planning.py). Receipts of built things whose files are not those that
+were built are taken back, so that these are built again.
 """
 
 import argparse
@@ -12,43 +14,29 @@ import shutil
 import sys
 from pathlib import Path
 
-from lab.cell import config, identity, lock, paths, volumes
+from lab.cell import built, config, lock, paths
 from lab.cell.errors import SpindleError
 
 
-def current_lock() -> dict | None:
-    """lock and moved packages of the built guest, and those of the tools of software arrays (None if these are not
-    built); None if no guest is."""
-    built = paths.build()
-    if not (built / "guest" / "manifest.json").exists():
-        return None
-    with_tools = (built / "volumes" / "manifest.json").exists()
-    return identity.guest_built(built) | {"tools": identity.manifest(built, "volumes")["moved"] if with_tools else None}
-
-
-def why_drop(folder: Path, guest: dict | None) -> str | None:
+def why_drop(folder: Path) -> str | None:
     """Why a cell has to run again, empty if it never ended; None if its result stands."""
-    if not (folder / "result.json").exists():
+    path = folder / "result.json"
+    if not path.exists():
         return ""
     try:
-        result = json.loads((folder / "result.json").read_text(encoding="utf-8"))
-        if result["status"] != "ok":
-            return result["reason"]
-        tools = guest.get("tools") if guest and volumes.software(result["cell"].get("array", volumes.NONE)) else []
-        if guest is not None and tools is not None and result["lock"]["moved"] != guest["moved"] + tools:
-            return "it ran on a guest image with other packages"
+        result = json.loads(path.read_text(encoding="utf-8"))
+        return None if result["status"] == "ok" else str(result["reason"])
     except (OSError, ValueError, KeyError, TypeError):
         return "its result is not readable"
-    return None
 
 
-def sweep(results: Path, guest: dict | None) -> list[tuple[str, str]]:
+def sweep(results: Path) -> list[tuple[str, str]]:
     """Drop the cells below `results`/cells that have to run again; returns their ids and why."""
     dropped = []
     for folder in sorted(path for path in (results / "cells").glob("*") if path.is_dir()):
         # A leading dot marks a result that was being put in place when its report was killed. Without result.json it
         # was about to be measured again.
-        reason = "" if folder.name.startswith(".") else why_drop(folder, guest)
+        reason = "" if folder.name.startswith(".") else why_drop(folder)
         if reason is None:
             continue
         shutil.rmtree(folder)
@@ -66,7 +54,9 @@ def main(argv: list[str] | None = None) -> int:
         config.plan(options.profile)
         with lock.hold(lock.RESULTS, alone=True, what=f"retry of profile {options.profile}"):
             lock.sweep()
-            for name, reason in sweep(paths.ROOT / "results" / options.profile, current_lock()):
+            for reason in built.drop_damaged(paths.build()):
+                print(f"again: {reason}", file=sys.stderr)
+            for name, reason in sweep(paths.ROOT / "results" / options.profile):
                 print(f"again: {name}: {reason}", file=sys.stderr)
     except SpindleError as error:
         print(f"error: {error}", file=sys.stderr)

@@ -36,13 +36,13 @@ class Outcome:
 def result_of(
     run: cells.Run,
     cell: cells.Cell,
-    guest: dict,
+    made_from: dict,
     metrics: dict | None,
     reason: str | None,
     array: lost_members.Array | None = None,
 ) -> dict:
-    """result.json of a cell, checked against its schema. `guest` is the lock of the image it ran on, `array` a
-    hardware array that lost members."""
+    """result.json of a cell, checked against its schema. `made_from` has its `identity`, what it `read`, and the `lock`
+    of the image it ran on; `array` is a hardware array that lost members."""
     result = {
         "schema": "spindle-result/1",
         "id": cell.id,
@@ -54,6 +54,7 @@ def result_of(
             "controller": cell.controller,
             "drive": cell.drive,
             **({} if cell.array == volumes.NONE else {"array": cell.array}),
+            **({"set": cell.settings.overrides} if cell.set else {}),
             "tags": cell.tags,
             "host_scheduler": cell.host_scheduler,
             "disk_scheduler": cell.disk_scheduler,
@@ -65,12 +66,11 @@ def result_of(
         },
         "clock": {
             "kind": "virtual",
-            "ns_per_instruction": config.assumption(run.paper, "cpu_ns_per_instruction"),
+            "ns_per_instruction": run.settings.value("cpu_ns_per_instruction"),
         },
         "metrics": metrics,
         **({"array_state": lost_members.result_of(array)} if array else {}),
-        "identity": identity.of_cell(run, cell, guest["moved"]),
-        "lock": guest,
+        **made_from,
     }
     config.check(result, "result", f"result of {cell.id}")
     return result
@@ -78,12 +78,23 @@ def result_of(
 
 def execute(run: cells.Run, build: Path, work: Path, say, stall_s: float = boot.STALL_S) -> Outcome:
     """Serve a run: boot it and judge what it left."""
-    with lock.hold(*boot.things(run), what=f"run {run.id}", build=build):
+    with lock.hold(*boot.things(run, build), what=f"run {run.id}", build=build):
+        # Before it starts: a result tells what was booted, not what lies here when it ends.
+        labels = boot.require_built(run, build)
+        identities, read, described = identity.of_run(run, labels), identity.reads(run), identity.catalogue_digests(run)
         guest = identity.guest_built(build, run.array)
         left = boot.boot(run, build, work, say, stall_s)
+    made_from = {cell.id: {"identity": identities[cell.id], "read": read[cell.id], "lock": guest} for cell in run.cells}
+    if identity.catalogue_digests(run) != described:
+        raise SpindleError(
+            f"{run.id}: its catalogue entries were changed while it started, so nobody can say which it ran with; "
+            "give the same command again"
+        )
     verdicts = judge.judge(run, left.report, left.traces, left.problem, left.console, left.array)
     return Outcome(
-        results={cell.id: result_of(run, cell, guest, *verdicts[cell.id], left.array) for cell in run.cells},
+        results={
+            cell.id: result_of(run, cell, made_from[cell.id], *verdicts[cell.id], left.array) for cell in run.cells
+        },
         traces={cell.id: left.traces.get(cell.id, trace.HEADER + "\n") for cell in run.cells},
         console=left.console,
         command=left.command,

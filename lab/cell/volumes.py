@@ -157,16 +157,15 @@ def software(array: str) -> Software | None:
     return Software(volume(match[1]), int(match[2]))
 
 
-@cache
-def hardware(array: str) -> Hardware | None:
-    """A hardware array; None for one disk and for software arrays."""
+def hardware(array: str, changes: dict | None = None) -> Hardware | None:
+    """A hardware array, with a row's own values; None for one disk and for software arrays."""
     path = catalogue.entry_path("arrays", array)
     if array == NONE or not path.is_file():
         return None
-    data = config.read_toml(path, "array")
+    data = catalogue.values("arrays", array) | (changes or {})
     try:
         keys = ("level", "members", "spares", "member_bus", "member_buses", "max_tags", "stripe_unit_kb")
-        return Hardware(array, *(data[key]["value"] for key in (*keys, "rebuild_kib_s")))
+        return Hardware(array, *(data[key] for key in (*keys, "rebuild_kib_s")))
     except KeyError as error:
         raise ConfigError(f"{config.show(path)}: missing key {error}; see lab/disk/catalogue/README.md") from error
 
@@ -197,9 +196,11 @@ def require(array: str, controller: catalogue.Controller, where: str) -> None:
         )
 
 
-def sources(array: str) -> list[Path]:
-    """Files that describe an array, and what prepares its images on the host."""
-    found = software(array)
-    if found is None:
-        return [catalogue.entry_path("arrays", array)]
-    return [kind_path(found.volume.name), *(ROOT / name for name in found.volume.host_sources)]
+def host_commands(found: Software, stripe_kib: int, images: str) -> list[str]:
+    """Commands on the host that prepare the empty image files of a software array."""
+    return found.commands(found.volume.host_make, stripe_kib, images)
+
+
+def host_sources(found: Software) -> list[Path]:
+    """Files of ours that those commands run."""
+    return [ROOT / name for name in found.volume.host_sources]

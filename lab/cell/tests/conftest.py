@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """A catalogue of fixtures, a folder for results, and a QEMU that only pretends."""
 
-import os
 import shutil
 import stat
 import sys
@@ -9,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.cell import catalogue, cells, identity, paths, volumes
+from lab.cell import built, catalogue, cells, identity, paths
 
 HERE = Path(__file__).parent
 
@@ -36,14 +35,17 @@ def forget() -> None:
     """Drop what is cached of catalogue and sheets."""
     for cached in (
         catalogue.controller,
-        catalogue.drive_value,
+        catalogue.queueing_controller,
         cells.sheet,
         cells.cells,
         cells.runs,
-        identity.file_sha256,
-        volumes.hardware,
     ):
         cached.cache_clear()
+
+
+def receipt(name, build):
+    """Pretend that a thing was built just now."""
+    built.write_receipt(name, build, {entry: built.sources(entry) for entry in built.THINGS[name].sources})
 
 
 @pytest.fixture
@@ -55,8 +57,8 @@ def lab(tmp_path, monkeypatch):
     shutil.copytree(catalogue.CATALOGUE / "arrays", shelves / "arrays")
     for name, kind, tags in (("deskstar-75gxp", "ata", 31), ("ultrastar-36zx", "scsi", 256)):
         (shelves / "drives" / f"{name}.toml").write_text(f'[bus_kind]\nvalue = "{kind}"\n[max_tags]\nvalue = {tags}\n')
-    for name in ("ata-100", "ultra2-scsi"):
-        (shelves / "buses" / f"{name}.toml").write_text(f'name = "{name}"\n')
+    for name in ("ata-100", "ultra2-scsi", "ultra160-scsi"):
+        (shelves / "buses" / f"{name}.toml").write_text(f'[name]\nvalue = "{name}"\n[rate_mb_s]\nvalue = 80\n')
     for name, (bus, tags, device, disk, module) in CONTROLLERS.items():
         (shelves / "controllers" / f"{name}.toml").write_text(
             f'[bus]\nvalue = "{bus}"\n[bus_kind]\nvalue = "{name.split("-")[0].replace("ide", "ata")}"\n'
@@ -79,6 +81,7 @@ def lab(tmp_path, monkeypatch):
     (build / "guest" / "manifest.json").write_text(
         f'{{"schema": "spindle-guest/1", "lock": "{"0" * 64}", "moved": [], "files": {{}}}}'
     )
+    (build / "disk" / "release" / "libspindle_disk.a").touch()
     show = build / "disk" / "release" / "spindle-disk"
     show.write_text("#!/bin/sh\necho '{\"sectors\": 1000000}'\n")
     show.chmod(show.stat().st_mode | stat.S_IXUSR)
@@ -86,10 +89,11 @@ def lab(tmp_path, monkeypatch):
     qemu.write_text(f'#!/bin/sh\nexec {sys.executable} {HERE / "fake_qemu.py"} {build / "mode"} "$@"\n')
     qemu.chmod(qemu.stat().st_mode | stat.S_IXUSR)
     monkeypatch.setattr(catalogue, "CATALOGUE", shelves)
-    monkeypatch.setattr(identity, "ROOT", Path(os.path.commonpath([tmp_path, paths.ROOT])))
     monkeypatch.setattr(identity, "kernel_append", lambda: "console=ttyS0")
     monkeypatch.setattr(paths, "ROOT", tmp_path)
     monkeypatch.setattr(paths, "BUILD", build)
     forget()
+    for name in built.THINGS:
+        receipt(name, build)
     yield build
     forget()

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Arrays: their descriptions, jobs, devices, topologies, images and sums."""
 
-import json
 import tomllib
 from dataclasses import replace
 
@@ -11,6 +10,7 @@ from lab.cell import (
     agent,
     attempt,
     boot,
+    built,
     catalogue,
     cells,
     identity,
@@ -18,7 +18,6 @@ from lab.cell import (
     job,
     judge,
     members,
-    retry,
     run,
     trace,
     volumes,
@@ -27,6 +26,8 @@ from lab.cell.errors import ConfigError, EnvironmentMissing
 
 IDE, SCSI = "ide-ahci.deskstar-75gxp.md-raid0-8.t32.both", "scsi-virtio.ultrastar-36zx.md-raid0-4.t64.both"
 HARDWARE = """
+[host_bus]
+value = "ultra2-scsi"
 [level]
 value = "raid5"
 [members]
@@ -183,14 +184,14 @@ def test_volumes_tools_are_needed(lab):
         boot.require_built(cells.run("full", SCSI), lab)
 
 
-def test_volumes_identity_has_the_description(lab, monkeypatch):
+def test_volumes_identity_has_the_tools(lab):
     one = run_of(postmark("md-raid0-4"))
-    before = identity.of_cell(one, one.cells[0], [])
+    labels = built.labels(one, lab)
+    before = identity.of_cell(one, one.cells[0], labels)
     assert len(before["array"]) == 64
     single = run_of(replace(one.cells[0], array="none"))
-    assert "array" not in identity.of_cell(single, single.cells[0], [])
-    monkeypatch.setattr(volumes, "sources", lambda name: [catalogue.entry_path("drives", "deskstar-75gxp")])
-    after = identity.of_cell(one, one.cells[0], [])
+    assert "array" not in identity.of_cell(single, single.cells[0], built.labels(single, lab))
+    after = identity.of_cell(one, one.cells[0], labels | {"volumes": "0" * 64})
     assert before["array"] != after["array"] and before["file_system"] != after["file_system"]
 
 
@@ -219,17 +220,6 @@ def test_volumes_results_of_the_array_itself(lab):
 def test_volumes_tools_that_moved_are_in_the_result(lab):
     assert identity.guest_built(lab, "md-raid0-4")["moved"] == ["mdadm 4.2-5 -> 4.2-6"]
     assert identity.guest_built(lab)["moved"] == []
-    assert retry.current_lock()["tools"] == ["mdadm 4.2-5 -> 4.2-6"]
-    (lab / "volumes" / "manifest.json").unlink()
-    assert retry.current_lock()["tools"] is None
-
-
-@pytest.mark.parametrize(("tools", "why"), [(["mdadm 1 -> 2"], None), ([], "other packages"), (None, None)])
-def test_volumes_retry_knows_the_tools(tmp_path, tools, why):
-    result = {"status": "ok", "lock": {"moved": ["fio 1 -> 2", "mdadm 1 -> 2"]}, "cell": {"array": "md-raid0-4"}}
-    (tmp_path / "result.json").write_text(json.dumps(result))
-    said = retry.why_drop(tmp_path, {"moved": ["fio 1 -> 2"], "tools": tools})
-    assert said is None if why is None else why in said
 
 
 def test_volumes_array_that_cannot_be_started(lab):
@@ -263,7 +253,7 @@ def test_attempt_says_why_qemu_did_not_start(lab, capsys):
 
 def test_attempt_unknown_array(lab, capsys):
     assert attempt.main(["--array", "md-raid9-4", "--", "true"]) == 1
-    assert "error: --array: array 'md-raid9-4' is neither in" in capsys.readouterr().err
+    assert "error: attempt: array 'md-raid9-4' is neither in" in capsys.readouterr().err
 
 
 def test_volumes_host_command_that_fails(lab, monkeypatch, tmp_path):
