@@ -107,7 +107,7 @@ relock:
 	@$(BIN)/python -m lab.volumes.relock
 
 # The locks stay, because a file that somebody waits at must not go. The machine's own Python runs this.
-BUILT := disk filesystems guest guest.busy guest.tmp identity logs qemu rebuild run tmp venv volumes workloads
+BUILT := disk filesystems guest guest.tmp identity logs qemu rebuild run tmp venv volumes workloads
 clean:
 	@envs/bootstrap --paths
 	@PYTHONDONTWRITEBYTECODE=1 $(or $(PYTHON),python3) -m lab.cell.lock --alone --refuse --what 'make clean' clean results -- \

@@ -5,8 +5,9 @@
     python tests/gate.py --list
 
 A part belongs to `check` (needs no built lab), to `gate` (needs it) or to `nightly` (takes long). `make test` is
-`check` and `gate`. Two parts run at once where neither needs both cores. A part also fails on a test that is skipped
-and not on the list tests/skips.toml. The end prints the time of each part and the sum.
+`check` and `gate`; it builds the lab before the tests, because some that need none use what its build has fetched. Two
+parts run at once where neither needs both cores. A part also fails on a test that is skipped and not on the list
+tests/skips.toml. The end prints the time of each part and the sum.
 """
 
 import argparse
@@ -148,10 +149,10 @@ def parts() -> list[Part]:
         Part("shell lint", ("check",), [["shellcheck", "--external-sources", *shell_scripts()]], 1),
         Part("rust format", ("check",), rust_format, 1, lacks=lacking("fmt")),
         Part("rust lint", ("check",), rust_lint, lacks=lacking("clippy")),
+        Part(LAB, ("gate", "nightly"), [[BIN / "snakemake", *SMOKE, "lab"]]),
         Part("rust tests", ("check",), rust_tests),
         Part("python tests of reports", ("check",), [pytest(plain, *REPORTS)], 1),
         Part("other python tests", ("check",), [pytest(plain, *OTHERS)], 1),
-        Part(LAB, ("gate", "nightly"), [[BIN / "snakemake", *SMOKE, "lab"]]),
         Part("lab tests of arrays", ("gate",), [pytest(lab, *ARRAYS)], 1, needs),
         Part("other lab tests", ("gate",), [pytest(lab, *OTHERS, *without(*ARRAYS, "workloads/fio"))], 1, needs),
         Part("script tests", ("gate",), scripts, 1, needs),
@@ -223,13 +224,15 @@ class Gate:
         self.stopped = False
         self.change = threading.Condition()
 
-    def may_start(self, part: Part) -> bool:
-        """Whether a part's time has come."""
+    def is_due(self, part: Part) -> bool:
+        """Whether all that a part comes after is done."""
         names = {other.name for other in self.todo}
-        by_name = {other.name: other for other in self.todo}
-        busy = sum(by_name[name].cores for name in self.running)
-        waits = any(name in names and name not in self.outcomes for name in part.after)
-        return not waits and (not self.running or busy + part.cores <= self.cores)
+        return not any(name in names and name not in self.outcomes for name in part.after)
+
+    def has_room(self, part: Part) -> bool:
+        """Whether a part may run beside those at work."""
+        busy = sum(other.cores for other in self.todo if other.name in self.running)
+        return not self.running or busy + part.cores <= self.cores
 
     def run(self) -> dict[str, Outcome]:
         """All parts; returns what came of them."""
@@ -237,8 +240,9 @@ class Gate:
         try:
             with self.change:
                 while left or self.running:
-                    ready = next((part for part in left if self.may_start(part)), None)
-                    if ready is None:
+                    # In the table's order: a part that waits for cores is not overtaken.
+                    ready = next((part for part in left if self.is_due(part)), None)
+                    if ready is None or not self.has_room(ready):
                         self.change.wait()
                         continue
                     left.remove(ready)

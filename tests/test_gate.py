@@ -130,6 +130,23 @@ def test_gate_runs_small_parts_side_by_side_and_large_ones_alone(gate, logs):
     assert time_of("c.end") < time_of("d.begin")
 
 
+def test_gate_is_not_overtaken(gate, logs):
+    """A small part does not begin before a large one that stands in front of it."""
+    order = logs.parent / "order"
+    todo = [
+        shell(gate, "a", f"sleep 0.4; echo a >>{order}"),
+        shell(gate, "b", f"echo b >>{order}", cores=2),
+        shell(gate, "c", f"echo c >>{order}"),
+    ]
+    gate.Gate("check", todo, 2).run()
+    assert order.read_text().split() == ["a", "b", "c"]
+
+
+def test_gate_builds_the_lab_before_tests_that_use_what_it_fetched(gate):
+    names = [part.name for part in gate.parts()]
+    assert names.index(gate.LAB) < min(number for number, name in enumerate(names) if "tests" in name)
+
+
 def test_gate_goes_on_after_a_failure_and_leaves_out_what_needs_it(gate, logs, capfd):
     todo = [
         shell(gate, "bad", "echo the cause; exit 3"),

@@ -14,12 +14,12 @@ gives to its image:
 """
 
 import argparse
-import fcntl
 import os
 import re
 import shutil
 from pathlib import Path
 
+from lab.cell import lock
 from lab.guest.host import REPOSITORY, BuildError, build_folder, one_message, run
 from lab.guest.imaging import COMMON, compile_program, make_erofs
 from lab.guest.lockfile import LockError
@@ -53,10 +53,15 @@ def read_sources(path: Path) -> list[tuple[str, str, str]]:
 
 
 def build_one(name: str, build: Path) -> None:
-    """Make one workload's image, whole or not at all."""
-    source = WORKLOADS / name
+    """Make one workload's image, whole or not at all. Nobody boots with it meanwhile."""
     if name not in names():
         raise BuildError(f"there is no workload {name!r}; known are: {', '.join(names())}")
+    with lock.hold(f"workloads/{name}", alone=True, what=f"build of workload {name}", build=build):
+        _build_one(name, build)
+
+
+def _build_one(name: str, build: Path) -> None:
+    source = WORKLOADS / name
     out, scratch = build / "workloads", build / "workloads" / f".{name}.tmp"
     shutil.rmtree(scratch, ignore_errors=True)
     root = scratch / "root"
@@ -90,11 +95,9 @@ def main() -> None:
     os.umask(0o022)
     build = build_folder()
     (build / "workloads").mkdir(parents=True, exist_ok=True)
-    with (build / "workloads" / ".busy").open("w") as busy:
-        fcntl.flock(busy, fcntl.LOCK_EX)
-        for name in options.names or names():
-            build_one(name, build)
-            print(f"workloads: built {name}", flush=True)
+    for name in options.names or names():
+        build_one(name, build)
+        print(f"workloads: built {name}", flush=True)
 
 
 if __name__ == "__main__":

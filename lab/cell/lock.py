@@ -82,10 +82,10 @@ _written: set[str] = set()
 
 
 def folder_of(name: str, build: Path | None = None) -> Path:
-    """Where a lock lies."""
+    """Where a lock lies; links are followed, so that a folder has one name."""
     if name == RESULTS:
-        return paths.ROOT / "results" / ".locks"
-    return (build or paths.build()) / "locks"
+        return (paths.ROOT / "results" / ".locks").resolve()
+    return (build or paths.build()).resolve() / "locks"
 
 
 def _file(folder: Path, name: str, suffix: str) -> Path:

@@ -13,7 +13,6 @@ The result is build/guest (docs/interfaces.md, "Built things"), put in place as
 a whole; SPINDLE_BUILD moves build/.  A run with nothing changed does nothing.
 """
 
-import fcntl
 import hashlib
 import json
 import lzma
@@ -24,6 +23,7 @@ import stat
 import struct
 from pathlib import Path
 
+from lab.cell import lock
 from lab.guest import imaging, kernel_modules, modules, toolchain
 from lab.guest.host import MTIME, REPOSITORY, BuildError, build_folder, one_message, run, sha256
 from lab.guest.imaging import COMMON, compile_program, make_erofs
@@ -289,8 +289,7 @@ def main() -> None:
     packages = parse(LOCK.read_text())
     inputs = inputs_hash()
     build.mkdir(parents=True, exist_ok=True)
-    with (build / "guest.busy").open("w") as busy:
-        fcntl.flock(busy, fcntl.LOCK_EX)
+    with lock.hold("guest", alone=True, what="build of the guest", build=build):
         if is_fresh(guest, inputs):
             return
         shutil.rmtree(work, ignore_errors=True)

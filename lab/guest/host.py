@@ -9,6 +9,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from lab.cell.errors import AlreadyRunning
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 # One fixed time for every file; any would do. The paper's prices are of this day.
@@ -69,7 +71,7 @@ def one_message(name: str, main: Callable[[], None], *errors: type[Exception]) -
     """Run a program's MAIN; what goes wrong is one message that begins with NAME, and exit status 1."""
     try:
         main()
-    except (BuildError, *errors) as error:
+    except (BuildError, AlreadyRunning, *errors) as error:
         sys.exit(f"{name}: {error}")
     except OSError as error:
         full = error.errno == errno.ENOSPC

@@ -14,10 +14,9 @@ import hashlib
 import os
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
-from lab.cell import attempt, cells, identity, images, job, paths, run
+from lab.cell import attempt, boot, cells, identity, images, job, lock, paths
 from lab.cell.errors import SpindleError
 
 BENCHES = {
@@ -42,11 +41,13 @@ def qemu_command(one: cells.Run, build: Path, guest: Path, work: Path) -> list[s
 
 def measure(one: cells.Run, build: Path, guest: Path) -> tuple[float, str]:
     """Processor seconds of one run, and the hash of its trace."""
-    scratch = paths.build() / "run"
-    scratch.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=scratch) as folder:
-        work = Path(folder)
-        run.prepare(one, paths.build(), work)
+    with (
+        lock.hold(*boot.things(one), what="bench"),
+        lock.hold("qemu", what="bench", build=build),
+        lock.hold("guest", what="bench", build=guest),
+        lock.scratch("bench") as work,
+    ):
+        boot.prepare(one, paths.build(), work)
         with open(work / "stderr", "w+b") as stderr:
             process = subprocess.Popen(
                 qemu_command(one, build, guest, work),
@@ -54,7 +55,7 @@ def measure(one: cells.Run, build: Path, guest: Path) -> tuple[float, str]:
                 stdin=subprocess.DEVNULL,
                 stdout=stderr,
                 stderr=stderr,
-                preexec_fn=run.die_with_parent(os.getpid()),
+                preexec_fn=boot.die_with_parent(os.getpid()),
             )
             _, status, usage = os.wait4(process.pid, 0)
             process.returncode = os.waitstatus_to_exitcode(status)

@@ -14,13 +14,13 @@ The packages are those of envs/volumes.lock, the modules those of the guest's ke
 the same bytes. SPINDLE_BUILD moves build/.
 """
 
-import fcntl
 import json
 import os
 import re
 import shutil
 from pathlib import Path
 
+from lab.cell import lock
 from lab.guest import build as guest
 from lab.guest import kernel_modules, modules
 from lab.guest.host import REPOSITORY, BuildError, build_folder, one_message, run, sha256
@@ -122,8 +122,7 @@ def main() -> None:
     build = build_folder()
     out, scratch = build / "volumes", build / "volumes" / ".tmp"
     out.mkdir(parents=True, exist_ok=True)
-    with (out / ".busy").open("w") as busy:
-        fcntl.flock(busy, fcntl.LOCK_EX)
+    with lock.hold("volumes", alone=True, what="build of the volume managers", build=build):
         shutil.rmtree(scratch, ignore_errors=True)
         scratch.mkdir()
         moved = build_image(build, scratch)

@@ -165,6 +165,17 @@ def test_lock_child_of_a_dead_report_does_not_begin(here, monkeypatch):
         lock.keep("results", alone=True, what="run")
 
 
+def test_lock_child_knows_the_build_directory_behind_a_link(here, monkeypatch):
+    """It would else wait for its own parent."""
+    (here / "build").mkdir()
+    (here / "link").symlink_to(here / "build")
+    with lock.hold("qemu", alone=True, what="build of QEMU"):
+        child = start(
+            here, "with lock.hold('qemu', alone=True, what='same', build=Path(sys.argv[1]) / 'link'): print('in')"
+        )
+        assert child.communicate(timeout=20) == ("in\n", "")
+
+
 def test_lock_child_cannot_build_what_its_parent_uses(here):
     with lock.hold("qemu", what="attempt"):
         child = start(here, "lock.keep('qemu', alone=True, what='build of QEMU')")
