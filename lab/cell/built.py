@@ -18,10 +18,11 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from lab.cell import cells, config, paths, volumes
+from lab.cell import cells, config, lock, paths, volumes
 from lab.cell.errors import EnvironmentMissing, SpindleError
 from lab.cell.paths import ROOT
 
@@ -242,19 +243,23 @@ def forget(name: str, build: Path) -> None:
 def make(name: str, command: list[str], build: Path) -> int:
     """Build a thing by a command and write its receipt; returns the command's exit status."""
     thing = THINGS[name]
-    for other in thing.needs:
-        check(other, build)
-    forget(name, build)
-    before = {entry: sources(entry) for entry in thing.sources}
-    status = subprocess.run(command, check=False).returncode
-    if status:
-        return status if status > 0 else 128 - status
-    if {entry: sources(entry) for entry in thing.sources} != before:
-        raise SpindleError(
-            f"{build / name}: its sources were changed while it was built, so nobody can say what it is made of; "
-            "give the same command again"
-        )
-    write_receipt(name, build, before)
+    with ExitStack() as held:
+        if thing.needs:
+            held.enter_context(lock.hold(*thing.needs, what=f"build of {name}", build=build))
+        held.enter_context(lock.hold(name, alone=True, what=f"build of {name}", build=build))
+        for other in thing.needs:
+            check(other, build)
+        forget(name, build)
+        before = {entry: sources(entry) for entry in thing.sources}
+        status = subprocess.run(command, check=False).returncode
+        if status:
+            return status if status > 0 else 128 - status
+        if {entry: sources(entry) for entry in thing.sources} != before:
+            raise SpindleError(
+                f"{build / name}: its sources were changed while it was built, so nobody can say what it is made of; "
+                "give the same command again"
+            )
+        write_receipt(name, build, before)
     return 0
 
 
@@ -322,7 +327,8 @@ def drop_damaged(build: Path) -> list[str]:
         try:
             check(name, build)
         except EnvironmentMissing as error:
-            forget(name, build)
+            with lock.hold(name, alone=True, what=f"removal of the receipt of {name}", build=build):
+                forget(name, build)
             found.append(str(error))
     return found
 
