@@ -76,7 +76,9 @@ def flatten(result: dict) -> dict:
     row["array"] = cell.get("array", NO_ARRAY)
     row["scheduler"] = SCHEDULERS[cell["host_scheduler"], cell["disk_scheduler"]]
     row |= {name: cell["parameters"].get(name, "") for name in PARAMETERS}
-    row["parameters"] = " ".join(f"{name}={value}" for name, value in sorted(cell["parameters"].items()))
+    # With a row's own assumptions: cells that differ in them are no repetitions of each other.
+    words = [*sorted(cell["parameters"].items()), *cell.get("set", {}).items()]
+    row["parameters"] = " ".join(f"{name}={value}" for name, value in words)
     row |= {"clock": result["clock"]["kind"], "ns_per_instruction": result["clock"]["ns_per_instruction"]}
     row |= {name: metrics.get(name) for name in METRICS}
     row |= {f"identity_{name}": result["identity"][name] for name in IDENTITY}

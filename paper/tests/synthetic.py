@@ -32,7 +32,7 @@ from analysis.white2001 import (
     table7_system,
 )
 
-IDENTITY = ("qemu", "model", "guest", "workload")
+IDENTITY = ("qemu", "model", "guest", "workload", "reader")
 MACHINES = {"both": (True, True), "disk": (False, True), "host": (True, False), "none": (False, False)}
 BYTES = 10485760
 MACRO_SEEDS = 3
@@ -237,6 +237,7 @@ def record(cell_id: str, run: str, row: dict, scale: float, seed: int, metrics: 
         "clock": {"kind": "virtual", "ns_per_instruction": 1}, "metrics": metrics,
         "identity": {name: digest(name) for name in IDENTITY}
         | {"drive": digest(row["drive"]), "controller": digest(row["controller"]), "cell": digest(cell_id)},
+        "read": {"assumptions": {}, "catalogue": {}},
         "lock": {"guest": digest("lock"), "moved": []},
     }  # fmt: skip
 

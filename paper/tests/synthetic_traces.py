@@ -41,7 +41,7 @@ def put(results: Path, cell_id: str, cell: dict, metrics: dict, lines: list[str]
         "reason": failed, "cell": {"guest": "linux", "controller": "scsi-virtio", "drive": "ultrastar-36zx", **cell,
                                    "scale": 1, "seed": 1},
         "clock": {"kind": "virtual", "ns_per_instruction": 1}, "metrics": None if failed else metrics,
-        "identity": identity, "lock": {"guest": synthetic.digest("lock"), "moved": []},
+        "identity": identity, "read": {"assumptions": {}, "catalogue": {}}, "lock": {"guest": synthetic.digest("lock"), "moved": []},
     }  # fmt: skip
     folder = results / "cells" / cell_id
     folder.mkdir(parents=True, exist_ok=True)
