@@ -29,7 +29,7 @@ SOURCES = {
         "envs/volumes.lock",
     ),
     # The code that reads what a run reports; what it asks of the run stands in the job and the command.
-    "reader": tuple(f"lab/cell/{name}.py" for name in ("run", "judge", "agent", "trace", "members", "lost_members")),
+    "reader": tuple(f"lab/cell/{name}.py" for name in ("judge", "evidence", "agent", "trace", "members")),
 }
 IGNORED_FOLDERS = {"tests", "benches", "examples", "catalogue", "filesystems", "__pycache__", "target", "testdata"}
 IGNORED_SUFFIXES = {".md", ".smk", ".pyc"}
@@ -203,7 +203,7 @@ def run_texts(run: cells.Run, until: cells.Cell | None = None) -> dict:
 
 def cell(run: cells.Run, one: cells.Cell) -> str:
     """Hash of what leads to one cell of a run."""
-    return digest({"texts": run_texts(run, one), "reader": sources("reader")})
+    return digest({"texts": run_texts(run, one)})
 
 
 def manifest(built: Path, folder: str) -> dict:
@@ -235,6 +235,7 @@ def of_cell(run: cells.Run, one: cells.Cell, moved: list[str]) -> dict[str, str]
         **({} if one.raw else {"file_system": image_hash(image_of(one))}),
         **({} if one.array == volumes.NONE else {"array": array(one.array)}),
         "cell": cell(run, one),
+        "reader": sources("reader"),
     }
 
 

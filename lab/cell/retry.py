@@ -7,12 +7,11 @@ Dropped are failed cells, and cells that ran on a guest image with other package
 """
 
 import argparse
-import json
 import shutil
 import sys
 from pathlib import Path
 
-from lab.cell import config, identity, lock, paths, volumes
+from lab.cell import config, identity, lock, paths, store, volumes
 from lab.cell.errors import SpindleError
 
 
@@ -28,16 +27,16 @@ def current_lock() -> dict | None:
 
 def why_drop(folder: Path, guest: dict | None) -> str | None:
     """Why a cell has to run again, empty if it never ended; None if its result stands."""
-    if not (folder / "result.json").exists():
-        return ""
     try:
-        result = json.loads((folder / "result.json").read_text(encoding="utf-8"))
+        result = store.read_result(folder)
         if result["status"] != "ok":
             return result["reason"]
         tools = guest.get("tools") if guest and volumes.software(result["cell"].get("array", volumes.NONE)) else []
         if guest is not None and tools is not None and result["lock"]["moved"] != guest["moved"] + tools:
             return "it ran on a guest image with other packages"
-    except (OSError, ValueError, KeyError, TypeError):
+    except store.NoResult:
+        return ""
+    except (store.BadResult, KeyError, TypeError):
         return "its result is not readable"
     return None
 
