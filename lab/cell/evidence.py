@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import zstandard
 
 from lab.cell.errors import SpindleError
+from lab.cell.trace import EVENTS, STATES
 
 SCHEMA = "spindle-evidence/1"
 TRACE_LEVEL = 10
@@ -128,6 +129,7 @@ def about_of(data: bytes) -> dict:
         and about["schema"] == SCHEMA
         and _fits(about["boot"], BOOT_KEYS)
         and all(_fits(mark, ARRAY_KEYS) for mark in about["array"])
+        and all(mark["event"] in EVENTS and mark["state"] in STATES for mark in about["array"])
         and (about["drained"] is None or _fits(about["drained"], DRAINED_KEYS))
         and _fits(about["files"], dict.fromkeys(FILES, str))
     )

@@ -124,7 +124,8 @@ def run_problem(status: int, killed_because: str | None, console: str, stderr: s
         hung = f"the guest hung after {failed!r}" if failed else "the guest hung"
         return f"{hung}: the limit of virtual time was reached ({tail or 'no message'}); see console.log"
     if status < 0:
-        return f"QEMU was ended by {signal.Signals(-status).name}: {tail or 'no message'}"
+        name = signal.Signals(-status).name if -status in set(signal.Signals) else f"signal {-status}"
+        return f"QEMU was ended by {name}: {tail or 'no message'}"
     if status > 0:
         return f"QEMU exited with status {status}: {tail or 'no message'}"
     if report.problem:

@@ -8,8 +8,11 @@ from itertools import pairwise
 HEADER = "# spindle-trace/1 device op lbn sectors slot arrival_ns start_ns acknowledged_ns medium_ns depth hit"
 COMMENT = re.compile(r"^#.*\n?", re.MULTILINE)
 CELL = re.compile(r"# cell (\S+) seed [0-9]{1,20} now_ns ([0-9]{1,19}) start_delay_ns [0-9]{1,19}", re.ASCII)
+EVENTS = ("failed", "began", "filled")
+STATES = ("whole", "degraded", "rebuilding", "lost")
+"""Of a hardware array, and of how it is behind them."""
 ARRAY = re.compile(
-    r"# array (\S+) now_ns ([0-9]{1,19}) (failed|filled|began) (\S+) state (whole|degraded|rebuilding|lost)", re.ASCII
+    rf"# array (\S+) now_ns ([0-9]{{1,19}}) ({'|'.join(EVENTS)}) (\S+) state ({'|'.join(STATES)})", re.ASCII
 )
 DRAINED = re.compile(r"# drained ([1-9][0-9]{0,9}) commands now_ns ([0-9]{1,19})", re.ASCII)
 POWER_CUT = re.compile(r"# power cut now_ns [0-9]{1,19} lost_writes [0-9]{1,19} lost_sectors [0-9]{1,19}", re.ASCII)
