@@ -200,7 +200,8 @@ def follows(cell: cells.Cell, found: evidence.Evidence, result: bytes) -> None:
     again = store.result_text(judge.derive(cell, found)).encode()
     if again != result:
         ours, theirs = json.loads(again), json.loads(result)
-        keys = [key for key in {**ours, **theirs} if ours.get(key) != theirs.get(key)]
+        # As text: 1 and 1.0 are equal and not the same.
+        keys = [key for key in {**ours, **theirs} if json.dumps(ours.get(key)) != json.dumps(theirs.get(key))]
         reason = f" ({ours['reason']})" if ours["reason"] else ""
         raise evidence.EvidenceError(f"{store.RESULT}: it does not follow from report and trace: {keys[0]}{reason}")
 

@@ -21,8 +21,8 @@ from lab.cell.errors import SpindleError
 PROFILE = "smoke"
 RUN = "ide-piix.deskstar-75gxp.tnone.both"
 FS_RUN = "scsi-virtio.ultrastar-36zx.t64.both.ffs.postmark-x0.05.s01"
-CORRUPTIONS = int(os.environ.get("SPINDLE_CORRUPTIONS", "800"))
-"""Corrupted archives that are tried: a share of the 10 000 that the nightly tests ask for."""
+SHARE, ALL = 800, 10_000
+"""Corrupted archives that are tried: by every test run, and by the nightly ones."""
 
 
 @pytest.fixture
@@ -494,7 +494,8 @@ MADE_ANEW = {
 """Their manifest fits."""
 
 
-def test_archive_corrupted_is_never_taken_in_any_part(results, tmp_path, monkeypatch):
+def corrupted_are_refused(results, path, monkeypatch, total):
+    """Counts by kind, none of which was taken in any part."""
     base = {path.name: archive.read_files(path) for path in sorted(results.iterdir())}
     kept = [f"{RUN}.rawio-read-random.s01", f"{RUN}.rawio-write-sequential.s01", FS_RUN]
     base = {name: base[name] for name in kept}
@@ -502,12 +503,8 @@ def test_archive_corrupted_is_never_taken_in_any_part(results, tmp_path, monkeyp
     # What is built here does not change meanwhile.
     monkeypatch.setattr(run, "made_of", functools.lru_cache(run.made_of))
     monkeypatch.setattr(boot, "require_built", lambda *given: None)
-    monkeypatch.setattr(archive.os, "fsync", lambda number: None)
-    path = tmp_path / "one.tar.zst"
-    good = honest(base)
-    chance = random.Random(12)
-    counts = Counter()
-    for number in range(CORRUPTIONS):
+    good, chance, counts = honest(base), random.Random(12), Counter()
+    for number in range(total):
         ways = MADE_ANEW if number % 2 else AS_IT_WAS
         kind = sorted(ways)[number // 2 % len(ways)]
         data = ways[kind](chance, base)
@@ -518,10 +515,21 @@ def test_archive_corrupted_is_never_taken_in_any_part(results, tmp_path, monkeyp
             print(number, kind, archive.take(PROFILE, path))
         assert not os.listdir(results), (number, kind)
         counts[kind] += 1
-    assert sum(counts.values()) == CORRUPTIONS
-    for kind, count in sorted(counts.items()):
-        print(f"{count:6} {kind}: refused")
     path.write_bytes(good)
     assert archive.take(PROFILE, path) == (len(base), 0, {}), "the untouched archive"
     assert {cell.name: archive.read_files(cell) for cell in results.iterdir()} == base
-    print(f"{CORRUPTIONS} corrupted archives refused, the untouched one taken")
+    return counts
+
+
+def test_archive_corrupted_is_never_taken_in_any_part(results, tmp_path, monkeypatch):
+    counts = corrupted_are_refused(results, tmp_path / "one.tar.zst", monkeypatch, SHARE)
+    assert set(counts) == {*AS_IT_WAS, *MADE_ANEW} and sum(counts.values()) == SHARE
+
+
+@pytest.mark.nightly
+def test_archive_10000_corrupted_are_never_taken_in_any_part(results, tmp_path, monkeypatch):
+    counts = corrupted_are_refused(results, tmp_path / "one.tar.zst", monkeypatch, ALL)
+    for kind, count in sorted(counts.items()):
+        print(f"nightly: {count} archives refused: {kind}")
+    assert sum(counts.values()) == ALL
+    print(f"nightly: {ALL} corrupted archives refused, the untouched one taken")
