@@ -9,6 +9,8 @@ import jsonschema
 import pandas as pd
 
 from analysis.errors import ResultError
+from lab.cell import store
+from lab.cell.errors import SpindleError
 
 SCHEMA = Path(__file__).resolve().parents[1] / "config" / "schemas" / "result.schema.json"
 IDENTITY = ("qemu", "model", "drive", "controller", "guest", "workload", "cell")
@@ -98,16 +100,12 @@ def checked(path: Path, schema: Path = SCHEMA) -> dict:
     its folder does.
     """
     try:
-        result = json.loads(path.read_text())
-    except OSError as error:
-        raise ResultError(f"result {path}: {error.strerror}; make it with `snakemake {path}`") from None
-    except ValueError as error:
-        raise ResultError(f"result {path}: no JSON ({error}); remove its folder and run again") from None
+        result = store.read_result(path.parent)
+    except SpindleError as error:
+        raise ResultError(f"result {error}") from None
     problem = jsonschema.exceptions.best_match(validator(schema).iter_errors(result))
     if problem:
         raise ResultError(f"result {path}: {problem.json_path}: {problem.message}; remove its folder and run again")
-    if result["id"] != path.parent.name:
-        raise ResultError(f"result {path}: is of cell {result['id']!r}; remove its folder and run again")
     return result
 
 

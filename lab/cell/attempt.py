@@ -32,7 +32,7 @@ from lab.cell import (
     identity,
     images,
     job,
-    lost_members,
+    judge,
     members,
     paths,
     trace,
@@ -211,8 +211,8 @@ def main(argv: list[str] | None = None) -> int:
                 for name in kept:
                     shutil.move(work / name, options.keep / name)
         failed = left.problem or next((said.problem for said in left.report.cells.values() if said.problem), None)
-        if left.array:
-            lost = lost_members.reason_of(options.array, left.array)
+        if left.array_state:
+            lost = judge.array_reason(options.array, left.array_state)
             failed = f"{failed}; {lost}" if failed else lost
         if failed:
             raise SpindleError(failed)
