@@ -46,7 +46,7 @@ wildcard_constraints:
 
 onstart:
     try:
-        lock.acquire()
+        lock.keep(lock.RESULTS, alone=True, what=f"report of profile {PROFILE}")
         progress.begin(PROFILE)
         planning.say(STALE, progress.ASKED)
     except SpindleError as error:

@@ -19,9 +19,9 @@ def built_files(name):
     return [f"{BUILD}/{file}" for file in (*files, f"{name}/{built.RECEIPT}", f"{name}/{built.stamp(name)}")]
 
 
-def build_command(name, step):
-    """Shell command that builds a thing by a step of lab/cell/step.py and writes its receipt."""
-    return f"{PYTHON} -m lab.cell.built {name} -- {PYTHON} -m lab.cell.step {step}"
+def build_command(name, step, command):
+    """Shell command that builds a thing and writes its receipt, as a step (lab/cell/step.py) that holds it alone."""
+    return f"{PYTHON} -m lab.cell.step --alone {name} {step} -- {PYTHON} -m lab.cell.built {name} -- {command}"
 
 
 STEP = f"{PYTHON} -m lab.cell.step"
@@ -69,9 +69,7 @@ IMAGES = dict.fromkeys([*STARTS, *(start.empty for start in STARTS)])
 
 
 BUILD_MODEL = f"CARGO_TARGET_DIR={BUILD}/disk " + build_command(
-    "disk",
-    f"--name 'disk model' --about '1 min' --log {BUILD}/logs/model.log -- "
-    "cargo build --release --locked --manifest-path lab/disk/Cargo.toml",
+    "disk", f"--name 'disk model' --about '1 min' --log {BUILD}/logs/model.log", "lab/disk/build.sh"
 )
 
 
@@ -93,7 +91,7 @@ rule qemu:
     threads: workflow.cores
     shell:
         "{BUILD_MODEL} && SPINDLE_JOBS={threads} "
-        + build_command("qemu", "--name QEMU --about '4 min' --log {log} -- lab/qemu/build.sh")
+        + build_command("qemu", "--share disk --name QEMU --about '4 min' --log {log}", "lab/qemu/build.sh")
 
 
 rule guest:
@@ -102,7 +100,7 @@ rule guest:
     log:
         f"{BUILD}/logs/guest.log",
     shell:
-        build_command("guest", f"--name 'guest image' --about '2 min' --log {{log}} -- {PYTHON} lab/guest/build.py")
+        build_command("guest", "--name 'guest image' --about '2 min' --log {log}", f"{PYTHON} -m lab.guest.build")
 
 
 rule volumes:
@@ -111,7 +109,9 @@ rule volumes:
     log:
         f"{BUILD}/logs/volumes.log",
     shell:
-        build_command("volumes", f"--name 'volume managers' --about '30 s' --log {{log}} -- {PYTHON} lab/volumes/build.py")
+        build_command(
+            "volumes", "--name 'volume managers' --about '30 s' --log {log}", f"{PYTHON} -m lab.volumes.build"
+        )
 
 
 for name in WORKLOADS:
@@ -128,8 +128,8 @@ for name in WORKLOADS:
         shell:
             build_command(
                 "workloads/{params.workload}",
-                "--name 'workload {params.workload}' --about '10 s' --log {log} -- "
-                "{PYTHON} -m workloads.build {params.workload}",
+                "--name 'workload {params.workload}' --about '10 s' --log {log}",
+                f"{PYTHON} -m workloads.build {{params.workload}}",
             )
 
 
@@ -158,7 +158,7 @@ for image in IMAGES:
             + "".join(f" --set {word}" for word in image.set)
             + (f" --asked {image_files(image)[0]}" if PLAN.image_paths(image) is None else ""),
         shell:
-            "{STEP} --name 'image {params.image}' --about '{params.about}' --log {log} -- "
+            "{STEP} --share disk --share guest --share qemu --name 'image {params.image}' --about '{params.about}' --log {log} -- "
             "{PYTHON} -m lab.cell.images {params.what}"
 
 

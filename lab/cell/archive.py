@@ -477,9 +477,11 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--cells", default="*", help="export only cells whose id fits this shell pattern")
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="archive, e.g. part1.tar.zst")
     options = parser.parse_args(argv)
+    writes = options.action == "import"
     status = 0
     try:
-        if options.action == "export":
+        lock.keep(lock.RESULTS, alone=writes, what=f"{options.action} of profile {options.profile}")
+        if not writes:
             if len(options.files) != 1:
                 raise SpindleError("export writes one file; name one")
             (target,) = options.files
@@ -488,7 +490,6 @@ def main(argv: list[str] | None = None) -> int:
                 print(f"{target}: left out: {name}: {why}", file=sys.stderr)
             print(f"{target}: {count} cells, {target.stat().st_size >> 20} MiB", file=sys.stderr)
             return 1 if left_out else 0
-        lock.acquire(paths.ROOT / "results")
         for source in options.files:
             try:
                 taken, there, left_out = take(options.profile, source)

@@ -30,20 +30,31 @@ RECEIPT = "built.json"
 SEEN = ".seen.json"
 """Beside a receipt: size and times of files whose bytes were compared, so that they are not read at each boot."""
 
+IMAGE_TOOLS = (
+    *(f"lab/guest/{name}.py" for name in ("host", "imaging", "lockfile", "packages", "toolchain", "wishes")),
+    *(f"envs/{name}" for name in ("guest.lock", "toolchain.lock", "toolchain-packages.txt")),
+)
+"""What every image is made with, whatever is put into it: compiler, C library, erofs."""
+
 SOURCES = {
     "qemu": ("lab/qemu", "envs/qemu.lock"),
     # What QEMU links, and so what a result has of the model.
-    "model": ("lab/disk",),
-    # The command line, which only decides when it is built again.
+    "model": ("lab/disk/model",),
+    # The command line with all its crates, which only decides when it is built again.
     "disk": ("lab/disk",),
-    "guest": ("lab/guest", "envs/guest.lock", "envs/kernel.lock", "envs/guest-packages.txt", "workloads/common"),
+    "guest": (
+        "lab/guest",
+        *(f"envs/{name}" for name in ("guest.lock", "kernel.lock", "toolchain.lock")),
+        *(f"envs/{name}" for name in ("guest-packages.txt", "toolchain-packages.txt")),
+        "workloads/common",
+    ),
     # Tools of software arrays; each kind of array is an input of its own (lab/cell/identity.py).
     "volumes": (
         *(f"lab/volumes/{name}" for name in ("build.py", "modules.txt", "packages.txt")),
         *(f"lab/volumes/{path.name}" for path in sorted((ROOT / "lab" / "volumes").glob("*.sh"))),
         "envs/volumes.lock",
     ),
-    **{name: (f"workloads/{name}", "workloads/common", "workloads/build.py") for name in cells.WORKLOADS},
+    **{name: (f"workloads/{name}", "workloads/common", "workloads/build.py", *IMAGE_TOOLS) for name in cells.WORKLOADS},
 }
 """Folders and files below the root that something is built from."""
 IGNORED_FOLDERS = {"tests", "benches", "examples", "catalogue", "filesystems", "__pycache__", "target", "testdata"}

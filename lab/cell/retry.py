@@ -50,12 +50,12 @@ def main(argv: list[str] | None = None) -> int:
     options = parser.parse_args(argv)
     try:
         config.plan(options.profile)
-        lock.acquire()
-        shutil.rmtree(paths.build() / "run", ignore_errors=True)
-        for reason in built.drop_damaged(paths.build()):
-            print(f"again: {reason}", file=sys.stderr)
-        for name, reason in sweep(paths.ROOT / "results" / options.profile):
-            print(f"again: {name}: {reason}", file=sys.stderr)
+        with lock.hold(lock.RESULTS, alone=True, what=f"retry of profile {options.profile}"):
+            lock.sweep()
+            for reason in built.drop_damaged(paths.build()):
+                print(f"again: {reason}", file=sys.stderr)
+            for name, reason in sweep(paths.ROOT / "results" / options.profile):
+                print(f"again: {name}: {reason}", file=sys.stderr)
     except SpindleError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
