@@ -11,8 +11,9 @@ WRITES_TAGS = ("32", "64")
 """Figure 2: tags of the cells to take, the first of which the profile has most."""
 WRITES_CELL = r"scsi-virtio\.ultrastar-36zx\.t{tags}\.both\.{file_system}\.postmark(-x[0-9.]+)?\.s01"
 RAW_WORKLOADS = ("rawio-", "fio-")
-SETTING = re.compile(r"[^.]+\.[^.]+(\.(?P<array>[^.]+))?\.t(none|\d+)\.(both|disk|host|none)\.(?P<next>[^.]+)")
-"""Controller, drive, perhaps an array, tags, scheduler, and what follows them in an id."""
+SETTING = re.compile(r"[^.]+\.[^.]+(\.(?P<array>[^.]+))?\.t(none|\d+)\.(both|disk|host|none)"
+                     r"(?P<set>(\+([a-z]+\.)?[a-z0-9_]+=[^.+]+)*)\.(?P<next>[^.]+)")  # fmt: skip
+"""Controller, drive, perhaps an array, tags, scheduler, perhaps values of its own, and what follows them in an id."""
 SUMMARY_RAW = ".rawio-read-random.s01"
 """I/O summary: how the id ends of the cell that stands for a configuration of the device itself."""
 

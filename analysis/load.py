@@ -9,6 +9,8 @@ import jsonschema
 import pandas as pd
 
 from analysis.errors import ResultError
+from lab.cell import store
+from lab.cell.errors import SpindleError
 
 SCHEMA = Path(__file__).resolve().parents[1] / "config" / "schemas" / "result.schema.json"
 IDENTITY = ("qemu", "model", "drive", "controller", "guest", "workload", "cell")
@@ -76,7 +78,9 @@ def flatten(result: dict) -> dict:
     row["array"] = cell.get("array", NO_ARRAY)
     row["scheduler"] = SCHEDULERS[cell["host_scheduler"], cell["disk_scheduler"]]
     row |= {name: cell["parameters"].get(name, "") for name in PARAMETERS}
-    row["parameters"] = " ".join(f"{name}={value}" for name, value in sorted(cell["parameters"].items()))
+    # With a row's own assumptions: cells that differ in them are no repetitions of each other.
+    words = [*sorted(cell["parameters"].items()), *cell.get("set", {}).items()]
+    row["parameters"] = " ".join(f"{name}={value}" for name, value in words)
     row |= {"clock": result["clock"]["kind"], "ns_per_instruction": result["clock"]["ns_per_instruction"]}
     row |= {name: metrics.get(name) for name in METRICS}
     row |= {f"identity_{name}": result["identity"][name] for name in IDENTITY}
@@ -96,16 +100,12 @@ def checked(path: Path, schema: Path = SCHEMA) -> dict:
     its folder does.
     """
     try:
-        result = json.loads(path.read_text())
-    except OSError as error:
-        raise ResultError(f"result {path}: {error.strerror}; make it with `snakemake {path}`") from None
-    except ValueError as error:
-        raise ResultError(f"result {path}: no JSON ({error}); remove its folder and run again") from None
+        result = store.read_result(path.parent)
+    except SpindleError as error:
+        raise ResultError(f"result {error}") from None
     problem = jsonschema.exceptions.best_match(validator(schema).iter_errors(result))
     if problem:
         raise ResultError(f"result {path}: {problem.json_path}: {problem.message}; remove its folder and run again")
-    if result["id"] != path.parent.name:
-        raise ResultError(f"result {path}: is of cell {result['id']!r}; remove its folder and run again")
     return result
 
 

@@ -37,7 +37,7 @@ PAPER = "white2001"
 ELAPSED, RATE = "elapsed_ns", "rate_mb_s"
 NUMBERS = (ELAPSED, RATE, *io_summary.SUMS)
 """Columns of cells.csv that were measured; empty where a cell has no such number."""
-INPUTS = (*load.IDENTITY, "file_system", "array")
+INPUTS = (*load.IDENTITY, "file_system", "array", "reader")
 STATE = ("qemu", "model", "guest")
 """Inputs that all cells share: those made from the same ones are of one state of the lab."""
 IDENTITY_DIGITS, INPUT_DIGITS = 16, 12
@@ -46,15 +46,18 @@ CELLS = ("cell", "guest", *io_summary.SETTING, *NUMBERS, "identity", *(f"input_{
 PHASES = ("cell", "phase", "begin_ns", "end_ns")
 MEASURES = ("cell", "measure", "value")
 FILES = {"cells.csv": CELLS, "phases.csv": PHASES, "measures.csv": MEASURES}
-LATER = (RATE, "input_array")
-"""Columns that a cells.csv from before there were arrays lacks; empty then."""
+LATER = (RATE, "input_array", "input_reader")
+"""Columns that a cells.csv may lack which was written before there was such a thing; empty then."""
 ARRAY_WRITES = re.compile(r"\.rawio-write-[^.]+\.s\d+$")
 """How the ids end of the cells of Table 7 that use the device itself."""
 TABLE7_ARRAYS = {array for sides in white2001.ARRAYS.values() for array in sides.values()}
 
 
 def kept(cell_id: str) -> bool:
-    """The reference has such cells: those on file systems, and what Table 7 prints of an array's device itself."""
+    """The reference has such cells: those on file systems, and what Table 7 prints of an array's device itself. Cells
+    with assumptions of their own belong to no table of the paper."""
+    if figure_cells.SETTING.match(cell_id)["set"]:
+        return False
     if figure_cells.on_file_system(cell_id):
         return True
     return figure_cells.array_of(cell_id) in TABLE7_ARRAYS and bool(ARRAY_WRITES.search(cell_id))
@@ -140,7 +143,7 @@ def read_lines(path: Path, columns: tuple[str, ...]) -> list[dict[str, str]]:
     with path.open(newline="") as file:
         reader = csv.DictReader(file)
         there = tuple(reader.fieldnames or ())
-        if there not in (columns, tuple(name for name in columns if name not in LATER)):
+        if there != tuple(name for name in columns if name in there or name not in LATER):
             raise ResultError(f"{path}:1: columns are not {','.join(columns)}; restore the file, or write it again")
         lines = []
         for line in reader:

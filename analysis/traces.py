@@ -2,7 +2,6 @@
 """I/O traces of cells as data frames: the one place where the analysis reads io.trace."""
 
 import io
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -10,7 +9,8 @@ import pandas as pd
 import zstandard
 
 from analysis.errors import ResultError
-from lab.cell import trace
+from lab.cell import store, trace
+from lab.cell.errors import SpindleError
 
 INTEGERS = ("lbn", "sectors", "slot", "arrival_ns", "start_ns", "acknowledged_ns")
 COLUMNS = ("device", "op", *INTEGERS, "medium_ns", "depth", "hit")
@@ -57,7 +57,7 @@ def frame(text: str) -> pd.DataFrame:
         )  # fmt: skip
         good = bool(
             found[SURPLUS].isna().all() and found.hit.notna().all()
-            and found.op.isin(("R", "W", "F", "U")).all()
+            and found.op.isin(("R", "W", "F", "U")).all() and found.hit.isin(trace.HITS).all()
             and (found.arrival_ns <= found.start_ns).all() and (found.start_ns <= found.acknowledged_ns).all()
         )  # fmt: skip
     except ValueError:
@@ -90,13 +90,10 @@ def cell(results: Path, cell_id: str | None) -> TracedCell:
     """What a figure must know of a cell; None is one that the profile does not have."""
     if cell_id is None:
         return TracedCell("", NOT_RUN)
-    path = results / "cells" / cell_id / "result.json"
     try:
-        result = json.loads(path.read_text())
-        found = result["metrics"] or {}
-        reason = "" if result["status"] == "ok" else f"failed: {result['reason']}"
-        return TracedCell(cell_id, reason, found.get("phases", []), found, result["cell"])
-    except OSError as error:
-        raise ResultError(f"result {path}: {error.strerror}; make it with `snakemake {path}`") from None
-    except (ValueError, KeyError, TypeError) as error:
-        raise ResultError(f"result {path}: no result of a cell ({error}); remove its folder and run again") from None
+        result = store.read_result(results / "cells" / cell_id)
+    except SpindleError as error:
+        raise ResultError(f"result {error}") from None
+    found = result["metrics"] or {}
+    reason = "" if result["status"] == "ok" else f"failed: {result['reason']}"
+    return TracedCell(cell_id, reason, found.get("phases", []), found, result["cell"])

@@ -132,7 +132,8 @@ def test_hardware_array_keeps_what_it_was_given(built, tmp_path, monkeypatch, na
     left = boot.boot(dataclasses.replace(one, script=tuple(script), faults=faults), built, tmp_path, lambda line: None)
     said = left.report.cells
     assert left.report.done, left.problem
-    assert left.array.state == "lost" and [unit for unit, _ in left.array.failed] == ["m1", "m0"]
+    assert left.array_state["state"] == "lost"
+    assert [failure["member"] for failure in left.array_state["failed"]] == ["m1", "m0"]
     assert said["make"].problem is None, said["make"]
     found = {}
     for label in ("write", "degraded", "change", "rebuilt"):
@@ -162,7 +163,7 @@ def test_hardware_array_says_how_far_its_spare_is(built, tmp_path, monkeypatch, 
     one = dataclasses.replace(one, script=script, faults=(("m1", "rest", 1_000_000),))
     left = boot.boot(one, built, tmp_path, lambda line: None)
     assert left.report.done and left.report.cells["rest"].problem is None, left.report.cells["rest"]
-    assert left.array.state == state
+    assert left.array_state["state"] == state
 
 
 def rawio(build, work, array, faults, drive="ultrastar-36zx"):

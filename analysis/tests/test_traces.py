@@ -44,9 +44,10 @@ def test_frame_of_a_trace_without_requests_is_empty():
         ("disk0 R 0 8 0 10 10 20 20 1", "10 fields, not 11"),
         ("disk0 R 0 8 0 10 10 20 20 1 miss more", "12 fields, not 11"),
         ("disk0 R 0 8 0 10 10 20 20 1 miss more and more", "14 fields, not 11"),
-        ("disk0 R x 8 0 10 10 20 20 1 miss", "invalid literal"),
-        ("disk0 R 0 8 0 10 10 20 x 1 miss", "invalid literal"),
-        ("disk0 R 0 8 0 1.5 10 20 20 1 miss", "invalid literal"),
+        ("disk0 R x 8 0 10 10 20 20 1 miss", "lbn is no number"),
+        ("disk0 R 0 8 0 10 10 20 x 1 miss", "medium_ns is no number"),
+        ("disk0 R 0 8 0 1.5 10 20 20 1 miss", "arrival_ns is no number"),
+        ("disk0 R 0 8 0 10 10 20 20 1 mis", "a field that the model does not write"),
         ("disk0 X 0 8 0 10 10 20 20 1 miss", "unknown operation 'X'"),
         ("disk0 R 0 8 0 10 30 20 20 1 miss", "not in order"),
     ],
@@ -77,5 +78,5 @@ def test_cell_says_why_there_is_nothing(tmp_path):
     name = synthetic_traces.write_postmark(tmp_path, "ffs", failed="the guest's kernel panicked")
     assert traces.cell(tmp_path, name).reason == "failed: the guest's kernel panicked"
     (tmp_path / "cells" / name / "result.json").write_text(json.dumps([1]))
-    with pytest.raises(ResultError, match="no result of a cell"):
+    with pytest.raises(ResultError, match="it is no result"):
         traces.cell(tmp_path, name)

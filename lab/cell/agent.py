@@ -4,7 +4,10 @@
 import re
 from dataclasses import dataclass, field
 
-LINE = re.compile(r"@spindle (\d+) (\d+) (.*)", re.DOTALL)
+LINE = re.compile(r"@spindle ([0-9]{1,9}) ([0-9]{1,10}) (.*)", re.DOTALL)
+NUMBER = re.compile(r"[0-9]{1,18}")
+"""Of a metric or a time; longer ones are none (int() would take digits of other scripts, too, and fail on `²`)."""
+STATUS = re.compile(r"-?[0-9]{1,9}")
 POLYNOMIAL = 0x04C11DB7
 
 
@@ -63,18 +66,34 @@ class Report:
 def payloads(text: str):
     """Payload of each line in order; None where a line is damaged or one is missing."""
     expected = 1
-    for line in text.splitlines():
+    # Not splitlines(): what a workload prints may have what that takes for the end of a line.
+    for line in text.split("\n"):
         match = LINE.fullmatch(line.rstrip("\r"))
         if not match:
             if line.strip():
                 yield None
             continue
         number, checksum, payload = int(match[1]), int(match[2]), match[3]
-        if number != expected or cksum(payload.encode()) != checksum:
+        whole = cksum(payload.encode()) == checksum
+        if number != expected or not whole:
             yield None
         expected = number + 1
-        if cksum(payload.encode()) == checksum:
+        if whole:
             yield payload
+
+
+def lines_of(text: str, label: str) -> str:
+    """The report's lines from a cell's `cell` line to its `end`, as they came; empty if it never began."""
+    found: list[str] = []
+    for line in text.split("\n"):
+        match = LINE.fullmatch(line.rstrip("\r"))
+        if match and match[3] == f"cell {label}":
+            found = [line]
+        elif found:
+            found.append(line)
+            if match and match[3] == f"end {label}":
+                break
+    return "".join(f"{line}\n" for line in found)
 
 
 def parse(text: str) -> Report:
@@ -92,7 +111,12 @@ def parse(text: str) -> Report:
         word, _, rest = payload.partition(" ")
         if word == "hello":
             report.kernel = rest
+        elif word == "cell" and not rest:
+            current = None
+            report.problem = report.problem or "the agent began a cell without a name"
         elif word == "cell":
+            if rest in report.cells:
+                report.cells[rest].problem = report.cells[rest].problem or "the agent began the cell twice"
             current = report.cells.setdefault(rest, CellReport())
             damaged = False
         elif word == "out" and current is not None:
@@ -100,7 +124,7 @@ def parse(text: str) -> Report:
         elif word == "err" and current is not None:
             current.errors.append(rest)
         elif word == "exit" and current is not None:
-            current.exit_status = int(rest) if rest.lstrip("-").isdigit() else -1
+            current.exit_status = int(rest) if STATUS.fullmatch(rest) else -1
         elif word == "end":
             if current is not None and report.cells.get(rest) is current:
                 current.ended = True
@@ -126,14 +150,15 @@ def _metric(cell: CellReport, line: str) -> None:
     """
     words = line.split()
     if len(words) == 3 and words[0] == "metric":
-        if words[1] in cell.metrics or not words[2].isdigit():
+        if words[1] in cell.metrics or not NUMBER.fullmatch(words[2]):
             cell.problem = cell.problem or f"the workload printed a metric twice or without a number: {line!r}"
         else:
             cell.metrics[words[1]] = int(words[2])
     elif words[:1] == ["phase"]:
-        if len(words) != 4 or not (words[2].isdigit() and words[3].isdigit()) or int(words[3]) < int(words[2]):
+        times = [int(word) for word in words[2:] if NUMBER.fullmatch(word)]
+        if len(words) != 4 or len(times) != 2 or times[1] < times[0]:
             cell.problem = cell.problem or f"the workload printed a phase without a begin and an end: {line!r}"
         else:
-            cell.phases.append({"name": words[1], "begin_ns": int(words[2]), "end_ns": int(words[3])})
+            cell.phases.append({"name": words[1], "begin_ns": times[0], "end_ns": times[1]})
     elif line:
         cell.said.append(line)

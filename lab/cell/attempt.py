@@ -31,8 +31,8 @@ from lab.cell import (
     identity,
     images,
     job,
+    judge,
     lock,
-    lost_members,
     members,
     paths,
     trace,
@@ -209,8 +209,8 @@ def main(argv: list[str] | None = None) -> int:
                 for name in kept:
                     shutil.move(work / name, options.keep / name)
         failed = left.problem or next((said.problem for said in left.report.cells.values() if said.problem), None)
-        if left.array:
-            lost = lost_members.reason_of(options.array, left.array)
+        if left.array_state:
+            lost = judge.array_reason(options.array, left.array_state)
             failed = f"{failed}; {lost}" if failed else lost
         if failed:
             raise SpindleError(failed)

@@ -16,7 +16,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from lab.cell import agent, built, cells, identity, job, judge, lock, lost_members, paths, trace, volumes
+from lab.cell import agent, built, cells, evidence, identity, job, judge, lock, paths, trace, volumes
 from lab.cell.errors import ConfigError, EnvironmentMissing
 
 PR_SET_PDEATHSIG = 1
@@ -46,14 +46,22 @@ class Boot:
     """What one QEMU process left, before anything is judged."""
 
     report: agent.Report
+    said: bytes
+    """The agent's lines as they came."""
     traces: dict[str, str]
+    marks: list[trace.Mark]
     console: str
     command: str
     timing: Timing
     problem: str | None
     """Why the run as a whole went wrong."""
-    array: lost_members.Array | None = None
-    """A hardware array that lost members."""
+    ended: dict
+    """How it ended, as evidence.json has it."""
+
+    @property
+    def array_state(self) -> dict | None:
+        """A hardware array that lost members."""
+        return judge.array_state(tuple(mark for mark in self.marks if isinstance(mark, trace.ArrayMark)))
 
 
 def drive_bytes(build: Path, drive: str) -> int:
@@ -66,11 +74,14 @@ def drive_bytes(build: Path, drive: str) -> int:
     return json.loads(done.stdout)["sectors"] * trace.SECTOR_BYTES
 
 
-def disk_bytes(run: cells.Run, build: Path) -> int:
-    """Size of a disk that the guest sees."""
-    one = drive_bytes(build, run.drive)
-    array = run.hardware
-    return array.bytes_of(one) if array else one
+def disk_bytes(build: Path, topology: Path, unit: str) -> int:
+    """Size of a disk that the guest sees, one drive or a hardware array, as the model reports it."""
+    command = [str(build / "disk/release/spindle-disk"), "units", "--topology", str(topology), "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
+    if done.returncode != 0:
+        raise ConfigError(f"topology of unit {unit!r}: {done.stderr.strip() or 'spindle-disk units failed'}")
+    sectors = {about["name"]: about["sectors"] for about in json.loads(done.stdout)}
+    return sectors[unit] * trace.SECTOR_BYTES
 
 
 def things(run: cells.Run, build: Path) -> list[str]:
@@ -104,10 +115,13 @@ def space_needed(run: cells.Run) -> int:
 
 def prepare(run: cells.Run, build: Path, work: Path) -> None:
     """Data disks, job disk and topology of a run. Data disks are empty, or copies of their file system's image."""
+    catalogue = str(paths.ROOT / "lab" / "disk" / "catalogue")
+    topology = work / "topology.toml"
+    topology.write_text(job.topology_text(run, catalogue), encoding="utf-8")
     start = identity.start_of(run)
     files = [work / name for name in job.disk_files(run)]
     if start is None:
-        size = disk_bytes(run, build)
+        size = disk_bytes(build, topology, job.disk_units(run.array)[0])
         for file in files:
             with open(file, "wb") as disk:
                 disk.truncate(size)
@@ -118,8 +132,6 @@ def prepare(run: cells.Run, build: Path, work: Path) -> None:
                 raise EnvironmentMissing(f"{image}: missing; run `make report`, which makes it")
             copy_sparse(image, file)
     (work / "job.img").write_bytes(job.job_disk(job.job_text(run)))
-    catalogue = str(paths.ROOT / "lab" / "disk" / "catalogue")
-    (work / "topology.toml").write_text(job.topology_text(run, catalogue), encoding="utf-8")
 
 
 def make_on_host(run: cells.Run, files: list[Path]) -> None:
@@ -208,7 +220,10 @@ class Supervisor:
             words = line.split(" ")
             if len(words) < 4 or words[0] != "@spindle":
                 continue
-            if words[3] == "cell" and words[4] in (job.ARRAY_LABEL, job.CHECK_LABEL, job.SHUTDOWN_LABEL):
+            if words[3] == "cell" and len(words) < 5:
+                # A torn line: the report says so when it is judged.
+                self._cell = None
+            elif words[3] == "cell" and words[4] in (job.ARRAY_LABEL, job.CHECK_LABEL, job.SHUTDOWN_LABEL):
                 self._cell = None
             elif words[3] == "cell":
                 if not self.timing.cells_s:
@@ -282,7 +297,9 @@ def _boot(run: cells.Run, build: Path, work: Path, say, stall_s: float) -> Boot:
         stderr.seek(0)
         stderr_text = without_paths(stderr.read().decode(errors="replace"), build, work)
     console = _text(work / "console.log")
-    report = agent.parse(_text(work / "agent.log"))
+    log = work / "agent.log"
+    said = log.read_bytes() if log.exists() else b""
+    report = agent.parse(evidence.report_text(said))
     problem = judge.run_problem(status, supervisor.killed_because, console, stderr_text, report)
     if status == HOST_STORAGE_STATUS:
         raise EnvironmentMissing(
@@ -292,12 +309,19 @@ def _boot(run: cells.Run, build: Path, work: Path, say, stall_s: float) -> Boot:
     if problem:
         for line in [*console.splitlines()[-10:], *stderr_text.splitlines()[-judge.STDERR_TAIL_LINES :]]:
             say(f"| {line}")
-    traces, array = {}, None
+    traces, marks, damage = {}, [], None
     try:
-        traces = trace.split(_text(work / "io.trace"))
-        topology = _text(work / "topology.toml")
-        array = lost_members.at_the_end(topology, traces, lambda: drive_bytes(build, run.drive))
+        # Ends of lines are kept as they are.
+        text = (work / "io.trace").read_bytes().decode(errors="replace") if (work / "io.trace").exists() else ""
+        traces = trace.split(text)
+        marks = trace.marks(text)
     except trace.TraceError as error:
-        problem = problem or str(error)
+        traces, damage = {}, str(error)
+    ended = {
+        "status": status,
+        "killed_because": supervisor.killed_because,
+        "stderr": judge.end_of(stderr_text),
+        "trace_problem": damage,
+    }
     shown = shlex.join(job.qemu_command(run, "build", "work", append)) + "\n"
-    return Boot(report, traces, console, shown, supervisor.timing, problem, array)
+    return Boot(report, said, traces, marks, console, shown, supervisor.timing, problem or damage, ended)

@@ -5,10 +5,9 @@ python -m lab.cell.failures --profile quick
 """
 
 import argparse
-import json
 import sys
 
-from lab.cell import cells, paths
+from lab.cell import cells, paths, store
 from lab.cell.errors import SpindleError
 
 
@@ -17,9 +16,12 @@ def failures(profile: str) -> list[tuple[str, str]]:
     found = []
     for cell in cells.cells(profile):
         try:
-            result = json.loads((paths.ROOT / paths.result_path(profile, cell.id)).read_text(encoding="utf-8"))
-        except FileNotFoundError:
+            result = store.read_result(paths.ROOT / paths.cell_dir(profile, cell.id))
+        except store.NoResult:
             found.append((cell.id, "not run"))
+            continue
+        except SpindleError as error:
+            found.append((cell.id, str(error)))
             continue
         if result["status"] != "ok":
             found.append((cell.id, result["reason"]))

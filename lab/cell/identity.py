@@ -22,7 +22,7 @@ from lab.cell.built import digest
 from lab.cell.errors import EnvironmentMissing
 from lab.cell.paths import ROOT
 
-READER = tuple(f"lab/cell/{name}.py" for name in ("judge", "agent", "trace", "members", "lost_members"))
+READER = tuple(f"lab/cell/{name}.py" for name in ("judge", "evidence", "agent", "trace", "members"))
 """The code that reads what a run reports; what it asks of the run stands in the job and the command."""
 
 

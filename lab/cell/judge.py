@@ -1,15 +1,20 @@
 # SPDX-License-Identifier: MIT
 """What a run left, judged: metrics of each cell, or the reason why it has none.
 
-It is judged by the agent's report, the traces and the console.
+It is judged by the agent's report, the trace, the console, and what the driver of the run noted (lab/cell/evidence.py).
+`derive` makes a cell's result.json of them; it is the only thing that does, when a run ends and when an archive comes.
 """
 
 import re
 import signal
 from dataclasses import asdict, dataclass
+from functools import lru_cache
+from itertools import pairwise
 
-from lab.cell import agent, cells, job, lost_members, members, trace, volumes
+from lab.cell import agent, cells, config, job, members, trace, volumes
+from lab.cell.evidence import Evidence, sha256
 
+SCHEMA = "spindle-result/2"
 TIME_LIMIT_STATUS = 70
 STDERR_TAIL_LINES = 5
 STDERR_TAIL_CHARACTERS = 600
@@ -64,16 +69,46 @@ def disk_trouble(console: str) -> list[Trouble]:
     return found
 
 
-def trouble_of(cell: cells.Cell, traces: dict[str, str], troubles: list[Trouble]) -> Trouble | None:
+def trouble_of(facts: "Facts") -> Trouble | None:
     """The trouble that a cell suffered from, in it or before it: once a kernel has reset a port it uses the disk
     otherwise than before. A reset says more than the errors that follow from it."""
-    labels = list(traces)
-    after = labels[labels.index(cell.id) + 1 :] if cell.id in traces else []
-    if after:
+    troubles = disk_trouble(facts.console)
+    if facts.until_ns is not None:
         # The kernel's clock is a few hundredths of a second behind the trace's: at worst a cell too many fails.
-        end_ns = trace.began_ns(traces[after[0]])
-        troubles = [trouble for trouble in troubles if trouble.at_ns < end_ns]
+        troubles = [trouble for trouble in troubles if trouble.at_ns < facts.until_ns]
     return min(troubles, key=lambda trouble: not trouble.reset, default=None)
+
+
+def drained_reason(drained: trace.DrainedMark) -> str:
+    """Why cells have no number whose commands the guest did not wait for."""
+    many = f"{drained.commands} commands were" if drained.commands > 1 else "1 command was"
+    return f"the guest reset the disk while {many} outstanding, at {drained.now_ns} ns"
+
+
+ENDED = {
+    "whole": "it ended whole",
+    "rebuilding": "it ended while a spare was being rebuilt",
+    "degraded": "it ended degraded",
+    "lost": "it lost data",
+}
+
+
+def array_state(marks: tuple[trace.ArrayMark, ...]) -> dict | None:
+    """`array_state` of a result: how a hardware array ended, and which members failed when. The guest sees one disk and
+    no word of it; the model says it in the trace. None if no member failed."""
+    failed = [{"member": mark.unit, "at_ns": mark.now_ns} for mark in marks if mark.event == "failed"]
+    return {"state": marks[-1].state, "failed": failed} if failed else None
+
+
+def array_reason(name: str, state: dict) -> str:
+    """Why cells of a run have no number then: a degraded array is not what was to be measured."""
+    which = ", ".join(f"{failure['member']} failed at {failure['at_ns']} ns" for failure in state["failed"])
+    return f"array {name!r} lost members: {which}; {ENDED[state['state']]}"
+
+
+def end_of(stderr: str) -> str:
+    """What a message quotes of QEMU's words."""
+    return "\n".join(stderr.strip().splitlines()[-STDERR_TAIL_LINES:])
 
 
 def run_problem(status: int, killed_because: str | None, console: str, stderr: str, report: agent.Report) -> str | None:
@@ -81,7 +116,7 @@ def run_problem(status: int, killed_because: str | None, console: str, stderr: s
     panic = panic_line(console)
     if panic:
         return f"the guest's kernel panicked: {panic!r}; see console.log"
-    tail = "; ".join(stderr.strip().splitlines()[-STDERR_TAIL_LINES:])[:STDERR_TAIL_CHARACTERS]
+    tail = "; ".join(end_of(stderr).splitlines())[:STDERR_TAIL_CHARACTERS]
     if killed_because:
         return f"QEMU hung: {killed_because}; see console.log"
     if status == TIME_LIMIT_STATUS:
@@ -89,7 +124,8 @@ def run_problem(status: int, killed_because: str | None, console: str, stderr: s
         hung = f"the guest hung after {failed!r}" if failed else "the guest hung"
         return f"{hung}: the limit of virtual time was reached ({tail or 'no message'}); see console.log"
     if status < 0:
-        return f"QEMU was ended by {signal.Signals(-status).name}: {tail or 'no message'}"
+        name = signal.Signals(-status).name if -status in set(signal.Signals) else f"signal {-status}"
+        return f"QEMU was ended by {name}: {tail or 'no message'}"
     if status > 0:
         return f"QEMU exited with status {status}: {tail or 'no message'}"
     if report.problem:
@@ -110,10 +146,7 @@ def metrics_of(cell: cells.Cell, said: agent.CellReport, lines: str) -> dict:
     if summary is None:
         raise ValueError("the disk saw no request")
     if summary.flushes > cell.most_flushes:
-        raise ValueError(
-            f"the disk saw {summary.flushes} flushes, but {cell.most_flushes} are assumed (flushes): "
-            "the guest was not told that there is no write cache"
-        )
+        raise ValueError(f"the disk saw {summary.flushes} flushes, but the assumption `flushes` is {cell.most_flushes}")
     return {**(raw_metrics if cell.raw else file_system_metrics)(cell, said, summary), **devices}
 
 
@@ -192,49 +225,173 @@ def failure_of(said: agent.CellReport) -> str | None:
     return None
 
 
+@dataclass(frozen=True)
+class Facts:
+    """What one cell is judged by."""
+
+    report: agent.Report
+    """Of the whole run."""
+    lines: str
+    """The cell's part of the trace."""
+    console: str = ""
+    """Of the whole run."""
+    problem: str | None = None
+    """Why the run as a whole went wrong."""
+    last: bool = True
+    """No cell of the run came behind it."""
+    until_ns: int | None = None
+    """When the next marker came; None if there was none."""
+    array: tuple[trace.ArrayMark, ...] = ()
+    """What the trace says of the hardware array, over the whole run."""
+    drained: trace.DrainedMark | None = None
+    """The first time that the guest did not wait for commands, from the boot to the cell's end."""
+
+
+def _verdict(cell: cells.Cell, facts: Facts) -> tuple[dict | None, str | None]:
+    """Metrics or reason by the report and the cell's own trace."""
+    said = facts.report.cells.get(cell.id)
+    if said is None or not said.ended:
+        reason = failure_of(said) if said else None
+        return None, reason or facts.problem or "the agent's report does not mention the cell's end"
+    if reason := failure_of(said):
+        return None, reason
+    # An array without a file system is checked once, behind all cells: a run that ended before it has a reason.
+    checked = not cell.raw or (volumes.software(cell.array) is not None and job.CHECK_LABEL in facts.report.cells)
+    if checked and (damage := check_problem(facts.report)):
+        return None, damage
+    try:
+        metrics = metrics_of(cell, said, facts.lines)
+    except ValueError as error:
+        # Where the run's trace cannot be shared out to its cells, that is the reason.
+        nothing = facts.lines == trace.HEADER + "\n"
+        return None, (facts.problem if nothing else None) or str(error)
+    # The end of the report is missing: what came last may be, too.
+    return (None, facts.problem) if facts.problem and facts.last else (metrics, None)
+
+
+def verdict(cell: cells.Cell, facts: Facts) -> tuple[dict | None, str | None]:
+    """Metrics or reason of failure of a cell. If a hardware array lost members there is no number, as there is none of
+    a software array."""
+    start = facts.report.cells.get(job.ARRAY_LABEL)
+    if start and start.problem:
+        return None, f"array {cell.array!r} cannot be started: {failure_of(start)}"
+    metrics, reason = _verdict(cell, facts)
+    trouble = trouble_of(facts)
+    if trouble and (trouble.reset or reason is None):
+        return None, f"{trouble.reason}; {reason or 'see console.log'}"
+    if facts.drained:
+        return None, "; ".join([drained_reason(facts.drained), *([reason] if reason else [])])
+    state = array_state(facts.array)
+    if state and reason is None:
+        return None, array_reason(cell.array, state)
+    return metrics, reason
+
+
+def facts(
+    run: cells.Run,
+    report: agent.Report,
+    traces: dict[str, str],
+    problem: str | None,
+    console: str = "",
+    marks: list[trace.Mark] | None = None,
+) -> dict[str, Facts]:
+    """What each cell of a run is judged by. `traces` are the cells' parts of the trace, `marks` all of its marks."""
+    if marks is None:
+        marks = [mark for text in traces.values() for mark in trace.marks(text)]
+    array = tuple(mark for mark in marks if isinstance(mark, trace.ArrayMark))
+    begins = [(number, mark) for number, mark in enumerate(marks) if isinstance(mark, trace.CellMark)]
+    ends = {mark.label: after for (_, mark), after in pairwise([*begins, (len(marks), None)])}
+    found = {}
+    for cell in run.cells:
+        end, following = ends.get(cell.id, (len(marks), None))
+        found[cell.id] = Facts(
+            report,
+            traces.get(cell.id, trace.HEADER + "\n"),
+            console,
+            problem,
+            last=cell is run.cells[-1],
+            until_ns=following.now_ns if following else None,
+            array=array,
+            drained=next((mark for mark in marks[:end] if isinstance(mark, trace.DrainedMark)), None),
+        )
+    return found
+
+
 def judge(
     run: cells.Run,
     report: agent.Report,
     traces: dict[str, str],
     problem: str | None,
     console: str = "",
-    array: lost_members.Array | None = None,
+    marks: list[trace.Mark] | None = None,
 ) -> dict[str, tuple[dict | None, str | None]]:
-    """Metrics or reason of failure of each cell. `array` is a hardware array that lost members: then there is no
-    number, as there is none of a software array."""
-    verdicts: dict[str, tuple[dict | None, str | None]] = {}
-    start = report.cells.get(job.ARRAY_LABEL)
-    if start and start.problem:
-        reason = f"array {run.array!r} cannot be started: {failure_of(start)}"
-        return {cell.id: (None, reason) for cell in run.cells}
-    for cell in run.cells:
-        said = report.cells.get(cell.id)
-        if said is None or not said.ended:
-            reason = failure_of(said) if said else None
-            verdicts[cell.id] = (None, reason or problem or "the agent's report does not mention the cell's end")
-            continue
-        if reason := failure_of(said):
-            verdicts[cell.id] = (None, reason)
-            continue
-        # An array without a file system is checked once, behind all cells: a run that ended before it has a reason.
-        checked = not cell.raw or (volumes.software(cell.array) is not None and job.CHECK_LABEL in report.cells)
-        if checked and (damage := check_problem(report)):
-            verdicts[cell.id] = (None, damage)
-            continue
-        try:
-            verdicts[cell.id] = (metrics_of(cell, said, traces.get(cell.id, "")), None)
-        except ValueError as error:
-            verdicts[cell.id] = (None, str(error))
-    last = run.cells[-1].id
-    if problem and verdicts[last][1] is None:
-        # The end of the report is missing: what came last may be, too.
-        verdicts[last] = (None, problem)
-    troubles = disk_trouble(console)
-    for cell in run.cells:
-        reason = verdicts[cell.id][1]
-        trouble = trouble_of(cell, traces, troubles)
-        if trouble and (trouble.reset or reason is None):
-            verdicts[cell.id] = (None, f"{trouble.reason}; {reason or 'see console.log'}")
-        elif array and reason is None:
-            verdicts[cell.id] = (None, lost_members.reason_of(run.array, array))
-    return verdicts
+    """Metrics or reason of failure of each cell."""
+    found = facts(run, report, traces, problem, console, marks)
+    return {cell.id: verdict(cell, found[cell.id]) for cell in run.cells}
+
+
+@lru_cache(maxsize=2)
+def _report(text: str) -> agent.Report:
+    """The cells of a run share it."""
+    return agent.parse(text)
+
+
+def facts_in(evidence: Evidence) -> Facts:
+    """What a cell is judged by, from what its folder has."""
+    report, about = _report(evidence.report), evidence.about
+    ended = about["boot"]
+    problem = run_problem(ended["status"], ended["killed_because"], evidence.console, ended["stderr"], report)
+    drained = about["drained"]
+    return Facts(
+        report,
+        evidence.lines,
+        evidence.console,
+        problem or ended["trace_problem"],
+        about["last"],
+        about["until_ns"],
+        tuple(trace.ArrayMark(**mark) for mark in about["array"]),
+        trace.DrainedMark(**drained) if drained else None,
+    )
+
+
+def derive(cell: cells.Cell, evidence: Evidence) -> dict:
+    """result.json of a cell, checked against its schema: from what its folder has besides, and nothing else."""
+    about = evidence.about
+    found = facts_in(evidence)
+    metrics, reason = verdict(cell, found)
+    state = array_state(found.array)
+    result = {
+        "schema": SCHEMA,
+        "id": cell.id,
+        "run": cell.run,
+        "status": "ok" if reason is None else "failed",
+        "reason": reason,
+        "cell": {
+            "guest": "linux",
+            "controller": cell.controller,
+            "drive": cell.drive,
+            **({} if cell.array == volumes.NONE else {"array": cell.array}),
+            **({"set": cell.settings.overrides} if cell.set else {}),
+            "tags": cell.tags,
+            "host_scheduler": cell.host_scheduler,
+            "disk_scheduler": cell.disk_scheduler,
+            "file_system": cell.file_system,
+            "workload": cell.workload,
+            "parameters": cell.parameters,
+            "scale": float(cell.scale) if cell.scale != "1" else 1,
+            "seed": cell.seed,
+        },
+        "clock": {
+            "kind": "virtual",
+            "ns_per_instruction": cell.settings.value("cpu_ns_per_instruction"),
+        },
+        "metrics": metrics,
+        **({"array_state": state} if state else {}),
+        "report": sha256(agent.lines_of(evidence.report, cell.id).encode()),
+        "trace": sha256(evidence.lines.encode()),
+        "identity": about["identity"],
+        **({"read": about["read"]} if about["read"] is not None else {}),
+        "lock": about["lock"],
+    }
+    config.check(result, "result", f"result of {cell.id}")
+    return result

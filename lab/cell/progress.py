@@ -9,13 +9,12 @@ of them: the runs among them note that (`asked_for`), and `begin` leaves the lis
 The words stand here and not in run.py, because they have no part in a result.
 """
 
-import json
 import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from lab.cell import cells, paths, run
+from lab.cell import cells, paths, run, store
 
 ASKED: set[str] = set()
 """Runs of the target, in the process of Snakemake that plans."""
@@ -48,7 +47,7 @@ def begin(profile: str) -> None:
 def seconds(profile: str, runs: list[cells.Run]) -> list[float]:
     """How long those of them took whose times are there."""
     files = [paths.ROOT / paths.timing_path(profile, one.id) for one in runs]
-    return [json.loads(path.read_text(encoding="utf-8"))["total_s"] for path in files if path.exists()]
+    return [took for took in map(store.seconds_of, files) if took is not None]
 
 
 def time_left(profile: str) -> str:

@@ -9,24 +9,22 @@ were built are taken back, so that these are built again.
 """
 
 import argparse
-import json
 import shutil
 import sys
 from pathlib import Path
 
-from lab.cell import built, config, lock, paths
+from lab.cell import built, config, lock, paths, store
 from lab.cell.errors import SpindleError
 
 
 def why_drop(folder: Path) -> str | None:
     """Why a cell has to run again, empty if it never ended; None if its result stands."""
-    path = folder / "result.json"
-    if not path.exists():
-        return ""
     try:
-        result = json.loads(path.read_text(encoding="utf-8"))
+        result = store.read_result(folder)
         return None if result["status"] == "ok" else str(result["reason"])
-    except (OSError, ValueError, KeyError, TypeError):
+    except store.NoResult:
+        return ""
+    except (store.BadResult, KeyError, TypeError):
         return "its result is not readable"
 
 

@@ -12,10 +12,10 @@ import errno
 import signal
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from lab.cell import boot, cells, config, identity, judge, lock, lost_members, paths, store, trace, volumes
+from lab.cell import boot, cells, config, evidence, identity, judge, lock, paths, store
 from lab.cell.errors import SpindleError
 
 
@@ -31,75 +31,52 @@ class Outcome:
     command: str
     """Shell line with BUILD, WORK and CATALOGUE in place of this machine's paths."""
     timing: boot.Timing
+    files: dict[str, dict[str, bytes]] = field(default_factory=dict)
+    """All files of each cell, by id."""
 
 
-def result_of(
-    run: cells.Run,
-    cell: cells.Cell,
-    made_from: dict,
-    metrics: dict | None,
-    reason: str | None,
-    array: lost_members.Array | None = None,
-) -> dict:
-    """result.json of a cell, checked against its schema. `made_from` has its `identity`, what it `read`, and the `lock`
-    of the image it ran on; `array` is a hardware array that lost members."""
-    result = {
-        "schema": "spindle-result/1",
-        "id": cell.id,
-        "run": run.id,
-        "status": "ok" if reason is None else "failed",
-        "reason": reason,
-        "cell": {
-            "guest": "linux",
-            "controller": cell.controller,
-            "drive": cell.drive,
-            **({} if cell.array == volumes.NONE else {"array": cell.array}),
-            **({"set": cell.settings.overrides} if cell.set else {}),
-            "tags": cell.tags,
-            "host_scheduler": cell.host_scheduler,
-            "disk_scheduler": cell.disk_scheduler,
-            "file_system": cell.file_system,
-            "workload": cell.workload,
-            "parameters": cell.parameters,
-            "scale": float(cell.scale) if cell.scale != "1" else 1,
-            "seed": cell.seed,
-        },
-        "clock": {
-            "kind": "virtual",
-            "ns_per_instruction": run.settings.value("cpu_ns_per_instruction"),
-        },
-        "metrics": metrics,
-        **({"array_state": lost_members.result_of(array)} if array else {}),
-        **made_from,
-    }
-    config.check(result, "result", f"result of {cell.id}")
-    return result
+def made_of(run: cells.Run, build: Path) -> dict[str, dict]:
+    """What the cells of a run are made of, as evidence.json has it: identity, the assumptions and catalogue entries
+    that were read, and the lock of the image. Refuses built things that are not what they should be."""
+    labels = boot.require_built(run, build)
+    identities, read = identity.of_run(run, labels), identity.reads(run)
+    guest = identity.guest_built(build, run.array)
+    return {cell.id: {"identity": identities[cell.id], "read": read[cell.id], "lock": guest} for cell in run.cells}
 
 
 def execute(run: cells.Run, build: Path, work: Path, say, stall_s: float = boot.STALL_S) -> Outcome:
     """Serve a run: boot it and judge what it left."""
     with lock.hold(*boot.things(run, build), what=f"run {run.id}", build=build):
         # Before it starts: a result tells what was booted, not what lies here when it ends.
-        labels = boot.require_built(run, build)
-        identities, read, described = identity.of_run(run, labels), identity.reads(run), identity.catalogue_digests(run)
-        guest = identity.guest_built(build, run.array)
+        made, described = made_of(run, build), identity.catalogue_digests(run)
         left = boot.boot(run, build, work, say, stall_s)
-    made_from = {cell.id: {"identity": identities[cell.id], "read": read[cell.id], "lock": guest} for cell in run.cells}
     if identity.catalogue_digests(run) != described:
         raise SpindleError(
             f"{run.id}: its catalogue entries were changed while it started, so nobody can say which it ran with; "
             "give the same command again"
         )
-    verdicts = judge.judge(run, left.report, left.traces, left.problem, left.console, left.array)
-    return Outcome(
-        results={
-            cell.id: result_of(run, cell, made_from[cell.id], *verdicts[cell.id], left.array) for cell in run.cells
-        },
-        traces={cell.id: left.traces.get(cell.id, trace.HEADER + "\n") for cell in run.cells},
-        console=left.console,
-        command=left.command,
-        timing=left.timing,
-    )
+    found = judge.facts(run, left.report, left.traces, left.problem, left.console, left.marks)
+    outcome = Outcome({}, {}, left.console, left.command, left.timing)
+    for cell in run.cells:
+        facts = found[cell.id]
+        about = {
+            "id": cell.id,
+            "boot": left.ended,
+            "last": facts.last,
+            "until_ns": facts.until_ns,
+            "array": [asdict(mark) for mark in facts.array],
+            "drained": asdict(facts.drained) if facts.drained else None,
+            **made[cell.id],
+        }
+        files = evidence.pack(about, left.said, facts.lines, left.console, left.command)
+        # Derived from what is stored, as by whoever checks it later.
+        stored = evidence.about_of(files[evidence.NAME])
+        given = evidence.Evidence(evidence.report_text(left.said), facts.lines, left.console, stored)
+        result = judge.derive(cell, given)
+        outcome.results[cell.id] = result
+        outcome.traces[cell.id] = facts.lines
+        outcome.files[cell.id] = files | {store.RESULT: store.result_text(result).encode()}
+    return outcome
 
 
 def serve(profile: str, run_id: str, left: Callable[[str], str] | None = None) -> None:
@@ -120,13 +97,7 @@ def serve(profile: str, run_id: str, left: Callable[[str], str] | None = None) -
         outcome = execute(run, paths.build(), folder, say)
         for cell in run.cells:
             result = outcome.results[cell.id]
-            store.write_cell(
-                paths.ROOT / paths.cell_dir(profile, cell.id),
-                result,
-                outcome.traces[cell.id],
-                outcome.console,
-                outcome.command,
-            )
+            store.put_in_place(paths.ROOT / paths.cell_dir(profile, cell.id), outcome.files[cell.id])
             if result["status"] == "failed" and result["reason"] != last_reason:
                 last_reason = result["reason"]
                 say(f"{cell.id}: FAILED: {last_reason}")

@@ -20,7 +20,8 @@ DRIVE, ARRAY = "drive.", "array."
 LIMIT = "limit_"
 """What the ids of assumptions begin with that end a run which hangs. They are left out of every identity on purpose:
 a cell that ended has not met them, and a longer patience would else measure everything again."""
-WORD = re.compile(r"[a-z0-9_.]+=[A-Za-z0-9_.-]+")
+WORD = re.compile(r"([a-z]+\.)?[a-z0-9_]+=[A-Za-z0-9_-]+")
+"""A value has no point, so that ids can be read."""
 WHOLE = re.compile(r"0|-?[1-9][0-9]*")
 FIXED = {
     "drive.bus_kind": "it says what the drive is; take another drive",

@@ -1,15 +1,26 @@
 # SPDX-License-Identifier: MIT
-"""The files of a finished cell: their one form on disk, and how they are put in place whole."""
+"""The files of a finished cell: their one form on disk, how they are put in place whole, and how they are read."""
 
 import json
 import shutil
 from pathlib import Path
 
-import zstandard
+from lab.cell import boot, cells, evidence, judge
+from lab.cell.errors import SpindleError
 
-from lab.cell import boot, cells
+RESULT = "result.json"
+FILES = tuple(sorted((*evidence.FILES, evidence.NAME, RESULT)))
+"""All files of a finished cell."""
+KEYS = {"id": str, "run": str, "status": str, "cell": dict, "identity": dict, "lock": dict}
+"""Keys of a result that its readers may rely on, and their types; the schema says the rest."""
 
-ZSTD_LEVEL = 10
+
+class NoResult(SpindleError):
+    """The cell has not run."""
+
+
+class BadResult(SpindleError):
+    """What lies in the place of a result is none."""
 
 
 def result_text(result: dict) -> str:
@@ -17,9 +28,38 @@ def result_text(result: dict) -> str:
     return json.dumps(result, indent=1) + "\n"
 
 
-def compress(lines: str) -> bytes:
-    """The one form of io.trace."""
-    return zstandard.ZstdCompressor(level=ZSTD_LEVEL, write_checksum=True).compress(lines.encode())
+def read_result(folder: Path) -> dict:
+    """The result in a cell's folder. Raises NoResult if there is none, and BadResult for anything that is no result of
+    this cell in this format: a reader can rely on KEYS, on metrics if status is ok, and on a reason if it is failed."""
+    path = folder / RESULT
+    if not path.exists() and not path.is_symlink():
+        raise NoResult(f"{path}: there is no result; make it with `snakemake {path}`")
+
+    def bad(why: str) -> BadResult:
+        return BadResult(f"{path}: it is no result ({why}); remove {folder} and give the same command again")
+
+    try:
+        result = json.loads(path.read_bytes())
+    except OSError as error:
+        raise bad(error.strerror or "it cannot be read") from None
+    except RecursionError:
+        raise bad("it is nested too deeply") from None
+    except ValueError as error:
+        raise bad("the file is empty" if not path.stat().st_size else f"it is no JSON: {error}") from None
+    if not isinstance(result, dict):
+        raise bad("it is no JSON object")
+    if result.get("schema") != judge.SCHEMA:
+        raise bad(f"its schema is {result.get('schema')!r}, not {judge.SCHEMA!r}")
+    wrong = [name for name, kind in KEYS.items() if not isinstance(result.get(name), kind)]
+    if wrong:
+        raise bad(f"{wrong[0]!r} is missing or of another type")
+    if result["id"] != folder.name:
+        raise bad(f"it is of cell {result['id']!r}")
+    ok = isinstance(result.get("metrics"), dict) and result.get("reason") is None
+    failed = isinstance(result.get("reason"), str) and result.get("metrics") is None
+    if not {"ok": ok, "failed": failed}.get(result["status"], False):
+        raise bad("status, reason and metrics do not go together")
+    return result
 
 
 def put_in_place(folder: Path, files: dict[str, bytes]) -> None:
@@ -37,17 +77,6 @@ def put_in_place(folder: Path, files: dict[str, bytes]) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
-def write_cell(folder: Path, result: dict, lines: str, console: str, command: str) -> None:
-    """Put a measured cell's result in place, whole."""
-    files = {
-        "io.trace": compress(lines),
-        "console.log": console.encode(),
-        "command": command.encode(),
-        "result.json": result_text(result).encode(),
-    }
-    put_in_place(folder, files)
-
-
 def write_timing(path: Path, run: cells.Run, timing: boot.Timing) -> None:
     """Host seconds of a run, for the lab page's note on cost only."""
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -62,3 +91,12 @@ def write_timing(path: Path, run: cells.Run, timing: boot.Timing) -> None:
     partial = path.with_name(f".{path.name}.new")
     partial.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
     partial.replace(path)
+
+
+def seconds_of(path: Path) -> float | None:
+    """Host seconds that a run took, from its timing file; None if it is missing or no such file."""
+    try:
+        took = json.loads(path.read_bytes())["total_s"]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+    return float(took) if isinstance(took, (int, float)) else None

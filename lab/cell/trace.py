@@ -6,16 +6,66 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 HEADER = "# spindle-trace/1 device op lbn sectors slot arrival_ns start_ns acknowledged_ns medium_ns depth hit"
-MARKER = re.compile(r"^# cell (\S+)(?:.* now_ns (\d+) )?", re.MULTILINE)
-"""A cell begins: its label, and the time unless the line is torn."""
+COMMENT = re.compile(r"^#.*\n?", re.MULTILINE)
+CELL = re.compile(r"# cell (\S+) seed [0-9]{1,20} now_ns ([0-9]{1,19}) start_delay_ns [0-9]{1,19}", re.ASCII)
+EVENTS = ("failed", "began", "filled")
+STATES = ("whole", "degraded", "rebuilding", "lost")
+"""Of a hardware array, and of how it is behind them."""
+ARRAY = re.compile(
+    rf"# array (\S+) now_ns ([0-9]{{1,19}}) ({'|'.join(EVENTS)}) (\S+) state ({'|'.join(STATES)})", re.ASCII
+)
+DRAINED = re.compile(r"# drained ([1-9][0-9]{0,9}) commands now_ns ([0-9]{1,19})", re.ASCII)
+POWER_CUT = re.compile(r"# power cut now_ns [0-9]{1,19} lost_writes [0-9]{1,19} lost_sectors [0-9]{1,19}", re.ASCII)
+KINDS = {"cell": CELL, "array": ARRAY, "drained": DRAINED, "power": POWER_CUT}
+"""The comment lines that model and driver write, by their first word."""
+HITS = ("hit", "part", "miss", "cached", "through", "-", "failed")
+REQUEST = re.compile(
+    r"([!-~]+) ([RWFU]) ([0-9]{1,19}) ([0-9]{1,19}) ([0-9]{1,9}) ([0-9]{1,19}) ([0-9]{1,19}) ([0-9]{1,19}) "
+    r"([0-9]{1,19}|-) ([0-9]{1,9}) "
+    rf"({'|'.join(HITS)})",
+    re.ASCII,
+)
 SECTOR_BYTES = 512
 SHARE_DIGITS = 6
 MEAN_DIGITS = 3
+SHOWN = 120
+"""Characters of a wrong line that a message shows."""
 """Digits after the point of shares, and of means of bytes and sectors."""
 
 
 class TraceError(ValueError):
     """The trace is not what the model writes; the message names line and field."""
+
+
+@dataclass(frozen=True)
+class CellMark:
+    """A cell begins."""
+
+    label: str
+    now_ns: int
+
+
+@dataclass(frozen=True)
+class ArrayMark:
+    """A member of a hardware array failed, a spare began to be written (began), or has everything (filled)."""
+
+    array: str
+    now_ns: int
+    event: str
+    unit: str
+    state: str
+    """Of the array behind it."""
+
+
+@dataclass(frozen=True)
+class DrainedMark:
+    """The guest reset a controller or cancelled commands: those outstanding ended at once, outside virtual time."""
+
+    commands: int
+    now_ns: int
+
+
+Mark = CellMark | ArrayMark | DrainedMark
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,51 +127,108 @@ class Summary:
     """From the last acknowledgement until all data was on the medium."""
 
 
+def lines_of(text: str) -> list[str]:
+    """The lines of a trace; it ends with the end of a line. Unlike splitlines() this knows no other ends of lines."""
+    lines = text.split("\n")
+    if lines.pop():
+        raise TraceError(f"line {len(lines) + 1}: it is torn, as its end is missing")
+    return lines
+
+
+def mark_of(line: str, number: int) -> Mark | None:
+    """What a comment line says; None for one that says nothing of a run's course."""
+    words = line.split(" ")
+    pattern = KINDS.get(words[1]) if len(words) > 1 and words[0] == "#" else None
+    if pattern is None:
+        raise TraceError(f"line {number}: a comment that neither model nor driver write: {line[:SHOWN]!r}")
+    found = pattern.fullmatch(line)
+    if found is None:
+        raise TraceError(f"line {number}: a torn or damaged `{words[0]} {words[1]}` line: {line[:SHOWN]!r}")
+    if pattern is CELL:
+        return CellMark(found[1], int(found[2]))
+    if pattern is ARRAY:
+        return ArrayMark(found[1], int(found[2]), *found.group(3, 4, 5))
+    return DrainedMark(int(found[1]), int(found[2])) if pattern is DRAINED else None
+
+
+def _torn_marker(text: str) -> int:
+    """Where a last line begins that was to become a cell's marker; the end of the text if there is none. QEMU was
+    killed as it wrote it, and the cell before has ended."""
+    start = text.rfind("\n") + 1
+    return start if text.startswith("# cell ", start) else len(text)
+
+
+def marks(text: str) -> list[Mark]:
+    """All that the trace of a whole run says beside requests, in order."""
+    found = []
+    for comment in COMMENT.finditer(text, len(HEADER) if text.startswith(HEADER + "\n") else 0, _torn_marker(text)):
+        # A torn line is the last, and its cell's to stumble over.
+        if comment[0].endswith("\n"):
+            number = text.count("\n", 0, comment.start()) + 1
+            found.append(mark_of(comment[0].rstrip("\n"), number))
+    return [mark for mark in found if mark is not None]
+
+
 def split(text: str) -> dict[str, str]:
-    """The lines of each cell by label, each with the file's header and its own `# cell` line in front."""
-    lines = text.splitlines()
-    if not lines or lines[0] != HEADER:
-        found = lines[0] if lines else "nothing"
+    """The lines of each cell by label, each with the file's header and its own `# cell` line in front. Only these are
+    looked at; what else is wrong with a cell's lines, `parse` finds."""
+    head, _, rest = text.partition("\n")
+    if head != HEADER:
+        found = head[:SHOWN] or "nothing"
         raise TraceError(f"the I/O trace begins with {found!r}, not with {HEADER!r}; rebuild QEMU and the model")
-    cells: dict[str, list[str]] = {}
-    current: list[str] | None = None
-    for number, line in enumerate(lines[1:], start=2):
-        if line.startswith("# cell "):
-            label = line.split()[2]
-            if label in cells:
-                raise TraceError(f"line {number}: cell {label!r} begins twice")
-            current = cells[label] = [HEADER, line]
-        elif current is not None:
-            current.append(line)
-    return {label: "\n".join(part) + "\n" for label, part in cells.items()}
+    rest = rest[: _torn_marker(rest)]
+    begins = [match.start() for match in re.finditer("^# cell ", rest, re.MULTILINE)]
+    cells: dict[str, str] = {}
+    for begin, end in pairwise([*begins, len(rest)]):
+        number = rest.count("\n", 0, begin) + 2
+        mark = mark_of(rest[begin : rest.index("\n", begin)], number)
+        if mark.label in cells:
+            raise TraceError(f"line {number}: cell {mark.label!r} begins twice")
+        cells[mark.label] = f"{HEADER}\n{rest[begin:end]}"
+    return cells
 
 
-def began_ns(text: str) -> int:
-    """Virtual time of a cell's marker, from its part of the trace."""
-    label, now_ns = MARKER.search(text).groups()
-    if now_ns is None:
-        raise TraceError(f"the marker of cell {label!r} has no time")
-    return int(now_ns)
+def _wrong(line: str, number: int) -> TraceError:
+    """What is wrong with a line that is no request."""
+    fields = line.split(" ")
+    shown = repr(line[:SHOWN])
+    if len(fields) != 11:
+        return TraceError(f"line {number}: {len(fields)} fields, not 11: {shown}")
+    if fields[1] not in ("R", "W", "F", "U"):
+        return TraceError(f"line {number}: unknown operation {fields[1][:SHOWN]!r}")
+    names = ("lbn", "sectors", "slot", "arrival_ns", "start_ns", "acknowledged_ns", "medium_ns", "depth")
+    for name, value in zip(names, fields[2:10], strict=True):
+        if not re.fullmatch("[0-9]{1,19}", value) and (name, value) != ("medium_ns", "-"):
+            return TraceError(f"line {number}: {name} is no number: {shown}")
+    return TraceError(f"line {number}: a field that the model does not write: {shown}")
 
 
 def parse(text: str) -> list[Request]:
-    """The requests of a trace; comment lines are passed over."""
+    """The requests of a trace. Every line is a request, or a comment that model or driver write."""
     requests = []
-    for number, line in enumerate(text.splitlines(), start=1):
-        if line.startswith("#") or not line:
-            continue
-        fields = line.split(" ")
-        if len(fields) != 11:
-            raise TraceError(f"line {number}: {len(fields)} fields, not 11: {line!r}")
-        try:
-            numbers = [int(value) for value in fields[2:8]]
-            medium_ns = None if fields[8] == "-" else int(fields[8])
-            depth = int(fields[9])
-        except ValueError as error:
-            raise TraceError(f"line {number}: {error}: {line!r}") from error
-        request = Request(fields[0], fields[1], *numbers, medium_ns, depth, fields[10])
-        if request.op not in ("R", "W", "F", "U"):
-            raise TraceError(f"line {number}: unknown operation {request.op!r}")
+    match = REQUEST.fullmatch
+    for number, line in enumerate(lines_of(text), start=1):
+        found = match(line)
+        if found is None:
+            if line.startswith("#"):
+                if line != HEADER or number != 1:
+                    mark_of(line, number)
+                continue
+            raise _wrong(line, number)
+        device, op, lbn, sectors, slot, arrival, start, acknowledged, medium, depth, hit = found.groups()
+        request = Request(
+            device,
+            op,
+            int(lbn),
+            int(sectors),
+            int(slot),
+            int(arrival),
+            int(start),
+            int(acknowledged),
+            None if medium == "-" else int(medium),
+            int(depth),
+            hit,
+        )
         if not request.arrival_ns <= request.start_ns <= request.acknowledged_ns:
             raise TraceError(f"line {number}: arrival, start and acknowledgement are not in order: {line!r}")
         requests.append(request)

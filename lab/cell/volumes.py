@@ -101,12 +101,6 @@ class Hardware:
     rebuild_kib_s: int
     """How fast a spare is written; 0: not at all."""
 
-    def bytes_of(self, drive_bytes: int) -> int:
-        """Size of the array of such drives, as the model has it (lab/disk/src/array/layout.rs): whole units count."""
-        units = {"raid0": self.members, "raid1": 1, "raid10": self.members // 2, "raid5": self.members - 1}
-        unit_bytes = self.stripe_unit_kb << 10
-        return drive_bytes // unit_bytes * unit_bytes * units[self.level]
-
 
 def kind_path(name: str) -> Path:
     """File that describes a kind of software array."""

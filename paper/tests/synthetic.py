@@ -32,7 +32,7 @@ from analysis.white2001 import (
     table7_system,
 )
 
-IDENTITY = ("qemu", "model", "guest", "workload")
+IDENTITY = ("qemu", "model", "guest", "workload", "reader")
 MACHINES = {"both": (True, True), "disk": (False, True), "host": (True, False), "none": (False, False)}
 BYTES = 10485760
 MACRO_SEEDS = 3
@@ -231,12 +231,13 @@ def record(cell_id: str, run: str, row: dict, scale: float, seed: int, metrics: 
     if row.get("array", NO_ARRAY) != NO_ARRAY:
         given["array"] = row["array"]
     return {
-        "schema": "spindle-result/1", "id": cell_id, "run": run, "status": "ok", "reason": None,
+        "schema": "spindle-result/2", "id": cell_id, "run": run, "status": "ok", "reason": None,
         "cell": {"guest": "linux", "host_scheduler": host, "disk_scheduler": disk, "scale": scale, "seed": seed}
         | given,
         "clock": {"kind": "virtual", "ns_per_instruction": 1}, "metrics": metrics,
-        "identity": {name: digest(name) for name in IDENTITY}
+        "report": digest("report"), "trace": digest("trace"), "identity": {name: digest(name) for name in IDENTITY}
         | {"drive": digest(row["drive"]), "controller": digest(row["controller"]), "cell": digest(cell_id)},
+        "read": {"assumptions": {}, "catalogue": {}},
         "lock": {"guest": digest("lock"), "moved": []},
     }  # fmt: skip
 

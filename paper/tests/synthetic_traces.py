@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 
 from analysis import figure_cells
-from lab.cell import store, trace
+from lab.cell import evidence, trace
 from paper.tests import synthetic
 
 BURST_S = 30
@@ -37,16 +37,17 @@ def put(results: Path, cell_id: str, cell: dict, metrics: dict, lines: list[str]
     text = "\n".join([trace.HEADER, f"# cell {cell_id} seed 1 now_ns 0 start_delay_ns 0", *lines]) + "\n"
     identity = {name: synthetic.digest(name) for name in (*synthetic.IDENTITY, "drive", "controller", "cell")}
     result = {
-        "schema": "spindle-result/1", "id": cell_id, "run": cell_id, "status": "failed" if failed else "ok",
+        "schema": "spindle-result/2", "id": cell_id, "run": cell_id, "status": "failed" if failed else "ok",
         "reason": failed, "cell": {"guest": "linux", "controller": "scsi-virtio", "drive": "ultrastar-36zx", **cell,
                                    "scale": 1, "seed": 1},
         "clock": {"kind": "virtual", "ns_per_instruction": 1}, "metrics": None if failed else metrics,
-        "identity": identity, "lock": {"guest": synthetic.digest("lock"), "moved": []},
+        "report": synthetic.digest("report"), "trace": synthetic.digest("trace"), "identity": identity,
+        "read": {"assumptions": {}, "catalogue": {}}, "lock": {"guest": synthetic.digest("lock"), "moved": []},
     }  # fmt: skip
     folder = results / "cells" / cell_id
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "result.json").write_text(json.dumps(result, indent=1) + "\n")
-    (folder / "io.trace").write_bytes(store.compress(text))
+    (folder / "io.trace").write_bytes(evidence.compress(text))
     return cell_id
 
 
@@ -68,7 +69,7 @@ def fill(results: Path, ids: list[str]) -> None:
         path = results / "cells" / cell / "io.trace"
         if not path.exists():
             lines = interleave(length.get(cell, 1), 1280 if cell in length else 64)
-            path.write_bytes(store.compress("\n".join([trace.HEADER, *lines]) + "\n"))
+            path.write_bytes(evidence.compress("\n".join([trace.HEADER, *lines]) + "\n"))
 
 
 def write_interleave(results: Path, tags: str, length: int, requests: int = 1280, failed: str | None = None) -> str:
@@ -127,7 +128,7 @@ def write_postmark(
     made = bursts(seconds)
     made += {"ffs": synchronous(seconds, 40), "ntfs": journal(seconds, 20)}.get(file_system, [])
     lines = [text for _, text in sorted(made)]
-    summary = trace.summarize(trace.parse("\n".join(lines)))
+    summary = trace.summarize(trace.parse("".join(f"{line}\n" for line in lines)))
     cell = {"tags": tags, "host_scheduler": True, "disk_scheduler": True, "file_system": file_system,
             "workload": "postmark", "parameters": {}}  # fmt: skip
     metrics = {"elapsed_ns": seconds * SECOND_NS, "phases": phases, "workload": {}}

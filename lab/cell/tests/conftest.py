@@ -83,7 +83,7 @@ def lab(tmp_path, monkeypatch):
     )
     (build / "disk" / "release" / "libspindle_disk.a").touch()
     show = build / "disk" / "release" / "spindle-disk"
-    show.write_text("#!/bin/sh\necho '{\"sectors\": 1000000}'\n")
+    show.write_text(f'#!/bin/sh\nexec {sys.executable} {HERE / "fake_disk.py"} "$@"\n')
     show.chmod(show.stat().st_mode | stat.S_IXUSR)
     qemu = build / "qemu" / "qemu-system-x86_64"
     qemu.write_text(f'#!/bin/sh\nexec {sys.executable} {HERE / "fake_qemu.py"} {build / "mode"} "$@"\n')

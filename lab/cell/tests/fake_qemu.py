@@ -13,12 +13,28 @@ from pathlib import Path
 from lab.cell.agent import cksum
 from lab.cell.trace import HEADER
 
-REQUESTS = 1280
+REQUESTS = int(os.environ.get("FAKE_REQUESTS", "1280"))
 NS = 1_000_000
 TROUBLES = {
     "reset": "ata1.00: exception Emask 0x0 SAct 0x30000 SErr 0x0 action 0x6 frozen",
     "io-error": "I/O error, dev sda, sector 2659296 op 0x1:(WRITE) flags 0x8800 phys_seg 1 prio class 2",
 }
+
+ARRAY_MODES = {
+    "degraded": [("failed", "m1", "degraded")],
+    "rebuilding": [("failed", "m1", "rebuilding"), ("began", "m8", "rebuilding")],
+    "rebuilt": [("failed", "m1", "rebuilding"), ("began", "m8", "rebuilding"), ("filled", "m8", "whole")],
+    "data-lost": [("failed", "m1", "degraded"), ("failed", "m2", "lost")],
+}
+"""What the model says of a hardware array: event, unit, state behind it."""
+TRACE_MODES = {
+    "drained": "# drained 3 commands now_ns {now}",
+    "garbage": "disk0 R 1 \udcff\udcfe\x00 0",
+    "unknown-comment": "# cel one",
+    "torn-mark": "# drained 3 comm",
+    "flush": "disk0 F 0 0 0 {now} {now} {now} {now} 1 -",
+}
+"""A line in the trace of random reads."""
 
 
 def main() -> int:
@@ -33,7 +49,7 @@ def main() -> int:
     # Closed by the end of the process, however it ends: that is what the tests are about.
     console = open(work / "console.log", "w", buffering=1)  # noqa: SIM115
     agent = open(work / "agent.log", "w", buffering=1)  # noqa: SIM115
-    trace = open(work / "io.trace", "w", buffering=1)  # noqa: SIM115
+    trace = open(work / "io.trace", "w", buffering=1, errors="surrogateescape")  # noqa: SIM115
     trace.write(HEADER + "\n")
     number = 0
     depth = 1
@@ -54,6 +70,10 @@ def main() -> int:
     if mode == "panic":
         console.write("[    1.5] Kernel panic - not syncing: VFS: Unable to mount root fs\n")
         time.sleep(600)
+    if mode == "half-line":
+        agent.write("@spindle 1 2 cell\n@spindle 1\n@spindle 1 2\n")
+        agent.flush()
+        time.sleep(1)
     tell("hello 1 6.1.0")
     now = 5_000_000_000
     cell = ""
@@ -65,6 +85,14 @@ def main() -> int:
             cell = rest.split()[0]
             tell(f"cell {cell}")
             trace.write(f"# cell {cell} seed {rest.split()[1]} now_ns {now} start_delay_ns 0\n")
+            if mode in TRACE_MODES and "rawio-read-random" in cell:
+                trace.write(TRACE_MODES[mode].format(now=now + 7) + "\n")
+            for event, unit, state in ARRAY_MODES.get(mode, ()) if "write-random" in cell else ():
+                trace.write(f"# array disk0 now_ns {now + 5} {event} {unit} state {state}\n")
+            if mode == "torn" and "random" in cell:
+                trace.write("disk0 R 16 16 0 1 2 3 4 1 mi")
+                trace.flush()
+                os.kill(os.getpid(), 9)
             if mode == "hang" and "random" in cell:
                 print("spindle: the limit of 840 virtual seconds was reached", file=sys.stderr)
                 return 70

@@ -132,4 +132,4 @@ def test_run_command_line_unknown_run():
 def test_result_text_is_json(lab):
     serve(lab, "")
     path = paths.ROOT / paths.result_path("smoke", cells.run("smoke", RUN).cells[0].id)
-    assert json.loads(path.read_text())["schema"] == "spindle-result/1"
+    assert json.loads(path.read_text())["schema"] == "spindle-result/2"

@@ -4,6 +4,7 @@
 import collections
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from dataclasses import replace
 import pytest
 import zstandard
 
-from lab.cell import boot, cells, paths, run
+from lab.cell import boot, cells, evidence, identity, judge, paths, run, store
 from lab.cell.errors import EnvironmentMissing
 
 RUN = "scsi-virtio.ultrastar-36zx.t32.both"
@@ -83,6 +84,101 @@ def test_run_io_error_of_the_guest_is_no_number(lab):
     )
 
 
+def test_run_drained_commands_spoil_what_comes_after(lab):
+    """virtio-scsi and megasas reset without a word from the guest's kernel."""
+    done = outcome(lab, "drained")
+    found = [result["reason"] for result in done.results.values()]
+    first = next(number for number, name in enumerate(done.results) if "read-random" in name)
+    assert first > 0 and set(found[:first]) == {None}
+    at_ns = int(re.search(r"# drained 3 commands now_ns (\d+)", list(done.traces.values())[first])[1])
+    assert set(found[first:]) == {f"the guest reset the disk while 3 commands were outstanding, at {at_ns} ns"}
+
+
+def test_run_flushes_are_no_number(lab):
+    results = by_pattern(outcome(lab, "flush"))
+    reason = "the disk saw 1 flushes, but the assumption `flushes` is 0"
+    assert results["rawio-read-random"]["reason"] == reason
+    assert results["rawio-read-sequential"]["status"] == "ok"
+
+
+@pytest.mark.parametrize(
+    ("mode", "said"),
+    [
+        ("unknown-comment", r"line \d+: a comment that neither model nor driver write: '# cel one'"),
+        ("torn-mark", r"line \d+: a torn or damaged `# drained` line: '# drained 3 comm'"),
+    ],
+)
+def test_run_trace_that_cannot_be_trusted_fails_all(lab, mode, said):
+    reasons = {result["reason"] for result in outcome(lab, mode).results.values()}
+    assert len(reasons) == 1 and re.fullmatch(said, *reasons)
+
+
+def test_run_garbage_in_a_trace_fails_its_cell(lab):
+    results = by_pattern(outcome(lab, "garbage"))
+    assert results["rawio-read-random"]["reason"] == "line 3: 5 fields, not 11: 'disk0 R 1 \ufffd\ufffd\\x00 0'"
+    assert results["rawio-write-random"]["status"] == "ok"
+
+
+def test_run_torn_line_fails_its_cell(lab):
+    results = by_pattern(outcome(lab, "torn"))
+    assert results["rawio-read-sequential"]["status"] == "ok"
+    assert "SIGKILL" in results["rawio-read-random"]["reason"]
+
+
+@pytest.mark.parametrize(
+    ("mode", "state", "ended"),
+    [
+        ("degraded", "degraded", "m1 failed at {} ns; it ended degraded"),
+        ("rebuilding", "rebuilding", "m1 failed at {} ns; it ended while a spare was being rebuilt"),
+        ("rebuilt", "whole", "m1 failed at {} ns; it ended whole"),
+        ("data-lost", "lost", "m1 failed at {} ns, m2 failed at {} ns; it lost data"),
+    ],
+)
+def test_run_with_a_lost_member_has_no_number(lab, mode, state, ended):
+    """The guest sees one disk that serves all; the model says in the trace what became of the array."""
+    (lab / "mode").write_text(mode)
+    work = lab / "work"
+    work.mkdir()
+    one = cells.run("smoke", "scsi-virtio.deskstar-75gxp.raid5-ide-8.t64.both")
+    results = run.execute(one, lab, work, lambda line: None).results
+    for result in results.values():
+        assert result["status"] == "failed" and result["metrics"] is None
+        assert result["array_state"]["state"] == state
+        times = [failure["at_ns"] for failure in result["array_state"]["failed"]]
+        assert result["reason"] == "array 'raid5-ide-8' lost members: " + ended.format(*times)
+
+
+def test_run_half_a_line_of_the_agent_does_not_end_the_supervisor(lab):
+    states = [result["status"] for result in outcome(lab, "half-line").results.values()]
+    assert states == [*["ok"] * 11, "failed"], "the run's report is damaged, and so its last cell may be"
+
+
+MODES = [
+    *("", "no-start", "bad-option", "panic", "reset", "io-error", "hang", "crash", "shallow", "workload-fails"),
+    *("lost-line", "drained", "garbage", "unknown-comment", "torn-mark", "torn", "flush", "rebuilt", "damaged"),
+]
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("run_id", [RUN, "scsi-virtio.ultrastar-36zx.t64.both.ffs.postmark-x0.05.s01"])
+def test_run_result_is_derived_again_from_its_folder(lab, monkeypatch, mode, run_id):
+    """By property: every cell of the pretended lab, however it went wrong."""
+    monkeypatch.setenv("FAKE_REQUESTS", "64")
+    if "postmark" in run_id:
+        start = identity.start_of(cells.run("smoke", run_id))
+        for path in identity.image_paths(lab, start):
+            path.parent.mkdir(exist_ok=True)
+            path.touch()
+    (lab / "mode").write_text(mode)
+    run.serve("smoke", run_id)
+    for cell in cells.run("smoke", run_id).cells:
+        folder = paths.ROOT / paths.cell_dir("smoke", cell.id)
+        files = {path.name: path.read_bytes() for path in folder.iterdir()}
+        again = judge.derive(cell, evidence.unpack(cell.id, files))
+        assert store.result_text(again).encode() == files["result.json"]
+        assert store.read_result(folder) == again
+
+
 def test_run_crash_names_signal(lab):
     assert "SIGABRT" in by_pattern(outcome(lab, "crash"))["rawio-read-random"]["reason"]
 
@@ -136,7 +232,8 @@ def test_run_serve_leaves_whole_cells(lab):
         run.serve("smoke", RUN)
     cell = cells.run("smoke", RUN).cells[0]
     folder = paths.ROOT / paths.cell_dir("smoke", cell.id)
-    assert sorted(path.name for path in folder.iterdir()) == ["command", "console.log", "io.trace", "result.json"]
+    assert sorted(path.name for path in folder.iterdir()) == sorted(store.FILES)
+    assert {"command", "console.log", "evidence.json", "io.trace", "report.txt", "result.json"} == set(store.FILES)
     trace = zstandard.ZstdDecompressor().decompress((folder / "io.trace").read_bytes()).decode()
     assert trace.splitlines()[1].startswith(f"# cell {cell.id} seed 1 ")
     assert not [path for path in folder.parent.iterdir() if path.name.startswith(".")]

@@ -10,6 +10,7 @@ import pytest
 from lab.cell import trace
 from lab.cell.paths import ROOT
 
+MARK = "# cell a seed 1 now_ns 1000 start_delay_ns 0"
 LINES = f"""{trace.HEADER}
 disk0 R 0 8 0 10 10 20 20 1 miss
 # cell a seed 1 now_ns 1000 start_delay_ns 0
@@ -103,7 +104,8 @@ def test_trace_summary_does_not_depend_on_the_order_of_lines():
     [
         ("", "begins with 'nothing'"),
         ("# spindle-trace/2\n", "spindle-trace/2"),
-        (f"{trace.HEADER}\n# cell a seed 1\n# cell a seed 1\n", "line 3: cell 'a' begins twice"),
+        (f"{trace.HEADER}\n{MARK}\n{MARK}\n", "line 3: cell 'a' begins twice"),
+        (f"{trace.HEADER}\n# cell a seed 1\n{MARK}\n", "line 2: a torn or damaged `# cell` line: '# cell a seed 1'"),
     ],
 )
 def test_trace_split_refuses(text, message):
@@ -115,11 +117,54 @@ def test_trace_split_refuses(text, message):
     ("line", "message"),
     [
         ("disk0 R 0 8", "4 fields, not 11"),
-        ("disk0 R x 8 0 10 10 20 20 1 miss", "invalid literal"),
+        ("disk0 R x 8 0 10 10 20 20 1 miss", "lbn is no number"),
+        ("disk0 R 1_0 8 0 10 10 20 20 1 miss", "lbn is no number"),
+        ("disk0 R \u0663 8 0 10 10 20 20 1 miss", "lbn is no number"),
+        ("disk0 R 0 8 0 10 10 20 20 - miss", "depth is no number"),
+        ("disk0 R 0 8 0 10 10 20 20 1 mis", "a field that the model does not write"),
+        ("disk0 R 0 8 0 10 10 20 20 1 miss\x1e", "a field that the model does not write"),
+        ("disk0 R 0 8 0 10 10 20 20 1 miss\r", "a field that the model does not write"),
+        ("", "1 fields, not 11"),
+        ("# ", "a comment that neither model nor driver write"),
+        ("#drained 1 commands now_ns 5", "a comment that neither model nor driver write"),
+        ("# drained 0 commands now_ns 5", "a torn or damaged `# drained` line"),
+        ("# array disk0 now_ns 5 failed m1 state", "a torn or damaged `# array` line"),
         ("disk0 X 0 8 0 10 10 20 20 1 miss", "unknown operation 'X'"),
         ("disk0 R 0 8 0 10 30 20 20 1 miss", "not in order"),
     ],
 )
 def test_trace_parse_refuses(line, message):
     with pytest.raises(trace.TraceError, match=f"line 1: .*{message}"):
-        trace.parse(line)
+        trace.parse(line + "\n")
+
+
+def test_trace_torn_end_is_its_cells():
+    text = LINES[:-4]
+    parts = trace.split(text)
+    assert len(trace.parse(parts["a"])) == 3
+    with pytest.raises(trace.TraceError, match="line 3: it is torn, as its end is missing"):
+        trace.parse(parts["b"])
+    assert [mark.label for mark in trace.marks(text)] == ["a", "b"]
+    torn_marker = LINES + "# cell c see"
+    assert len(trace.parse(trace.split(torn_marker)["b"])) == 1, "the cell before has ended"
+    assert len(trace.marks(torn_marker)) == 2
+
+
+def test_trace_marks():
+    text = f"""{trace.HEADER}
+# drained 1 commands now_ns 7
+{MARK}
+disk0 R 0 16 0 1000 1000 1100 1090 1 miss
+# array disk0 now_ns 1500 failed m1 state rebuilding
+# array disk0 now_ns 1500 began m4 state rebuilding
+# power cut now_ns 1600 lost_writes 0 lost_sectors 0
+"""
+    assert trace.marks(text) == [
+        trace.DrainedMark(1, 7),
+        trace.CellMark("a", 1000),
+        trace.ArrayMark("disk0", 1500, "failed", "m1", "rebuilding"),
+        trace.ArrayMark("disk0", 1500, "began", "m4", "rebuilding"),
+    ]
+    assert len(trace.parse(trace.split(text)["a"])) == 1
+    with pytest.raises(trace.TraceError, match="line 6: a comment that neither"):
+        trace.marks(text.replace("# array disk0 now_ns 1500 began", "# arrows"))

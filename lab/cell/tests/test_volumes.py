@@ -23,6 +23,7 @@ from lab.cell import (
     volumes,
 )
 from lab.cell.errors import ConfigError, EnvironmentMissing
+from lab.cell.tests import fake_disk
 
 IDE, SCSI = "ide-ahci.deskstar-75gxp.md-raid0-8.t32.both", "scsi-virtio.ultrastar-36zx.md-raid0-4.t64.both"
 HARDWARE = """
@@ -165,7 +166,10 @@ def test_volumes_hardware_array_is_one_disk(lab):
     assert "wait_disk sda\n" in text and "/dev/sda /mnt" in text and "tools" not in text
     assert "unit=disk0" in " ".join(job.qemu_command(one, "BUILD", "WORK", ""))
     assert len(identity.image_paths(lab, identity.image_of(one.cells[0]))) == 1
-    assert boot.disk_bytes(one, lab) == 1000000 // 128 * 128 * 512 * 2
+    work = lab / "work"
+    work.mkdir()
+    (work / "topology.toml").write_text(job.topology_text(one, "."))
+    assert boot.disk_bytes(lab, work / "topology.toml", "disk0") == fake_disk.ARRAY_SECTORS * 512
 
 
 def test_volumes_image_has_a_file_for_each_disk(lab):
@@ -288,3 +292,21 @@ def test_run_that_hung_after_a_disk_failed_says_so():
 def test_attempt_knows_the_parameters_of_rawio(lab, capsys, words, said):
     assert attempt.main(["--workload", "rawio", "--", *words]) == 1
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("m9@1", "--fail m9@1: no drive is called 'm9'; "),
+        ("m1", "--fail m1: when? Write m1@ and seconds, e.g. m1@2.5"),
+        ("m1@-1", "--fail m1@-1: when? "),
+    ],
+)
+def test_attempt_fail_is_checked(lab, capsys, word, said):
+    assert attempt.main(["--array", "raid5-ide-8", "--drive", "deskstar-75gxp", "--fail", word, "--", "true"]) == 1
+    assert f"error: {said}" in capsys.readouterr().err
+
+
+def test_attempt_fail(lab):
+    words = ["--array", "raid5-ide-8", "--drive", "deskstar-75gxp", "--fail", "m1@0.5", "--", "true"]
+    assert attempt.run_of(attempt.parse(words)).faults == (("m1", "attempt", 500_000_000),)

@@ -23,8 +23,8 @@ def current_result(cell: cells.Cell) -> dict:
     result = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"reason": "not run"}
     reason = result["reason"]
     run = cells.run(PROFILE, cell.run)
-    if not reason and result["identity"] != identity.of_cell(run, cell, result["lock"]["moved"]):
-        reason = "measured with another state of the lab"
+    if not reason and (other := identity.other_inputs(run, cell, result)):
+        reason = f"measured with another {', '.join(other)}"
     if reason:
         say = pytest.fail if os.environ.get("SPINDLE_NO_SKIP") else pytest.skip
         say(f"{cell.id}: {reason}; `make report PROFILE={PROFILE}` makes it")
