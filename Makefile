@@ -4,11 +4,14 @@
 # make export PROFILE=full FILE=a.tar.zst  finished results into one file
 # make import PROFILE=full FILE=a.tar.zst  take them in another checkout, if they were made from the same sources
 # make test                                the whole gate, as in CI
+# make check                               its parts that need no lab: formats, lints, tests of Python, Rust and planning
+# make nightly                             what takes longer; leaves its outcome in docs/nightly.md
+# make bench BASE=DIR                      QEMU and model of two build directories side by side, in processor time
 # make determinism [REBUILD=1]             runs twice, once beside a CPU hog; REBUILD=1: a second build as well
 # make validation TRACES=DIR               the disk model against measured traces of real drives (DiskSim's validation set)
 # make doctor                              what is missing on this machine, and how to get it
 # make bootstrap                           only install what is needed
-# make relock                              move the locks on purpose: Python, guest packages, volume managers
+# make relock                              move the locks on purpose: Python, guest packages and their toolchain, volume managers
 # make clean                               drop built things and results (build/cache stays)
 PROFILE ?= quick
 BUILD := $(if $(SPINDLE_BUILD),$(SPINDLE_BUILD),build)
@@ -21,7 +24,12 @@ MINUTES ?= 110
 # Two kinds of Snakemake's own lines that no setting leaves out.
 QUIETER := sed -u -e "/^Select jobs/d" -e "/^Execute [0-9]/d"
 
-.PHONY: help report part export import test determinism validation doctor bootstrap relock clean
+# Become a command that nobody else disturbs at its results; lab/cell/lock.py says who waits and who is refused.
+ALONE := $(BIN)/python -m lab.cell.lock --alone
+SUBMAKE := $(MAKE) --no-print-directory
+
+.PHONY: help report part export import test check nightly bench determinism validation doctor bootstrap relock clean
+.PHONY: .report .part .clean
 help:
 	@sed -n 's/^# \(make .*\)/\1/p' Makefile
 
@@ -30,7 +38,12 @@ bootstrap:
 
 report:
 	@envs/bootstrap build tex
+	@$(ALONE) --what 'make report PROFILE=$(PROFILE)' results -- $(SUBMAKE) .report
+
+# First the lab and then the report, because what a result was made from is known only of a lab that is built.
+.report:
 	@$(BIN)/python -m lab.cell.retry --profile $(PROFILE)
+	@bash -o pipefail -c '$(SNAKEMAKE) lab 2>&1 | $(QUIETER)'
 	@bash -o pipefail -c '$(SNAKEMAKE) report 2>&1 | $(QUIETER)'
 	@echo "results/$(PROFILE)/report.pdf is ready"
 	@$(BIN)/python -m lab.cell.failures --profile $(PROFILE)
@@ -39,19 +52,38 @@ report:
 # SIGTERM came from elsewhere: both are a part's end. Anything else is an error, which `make part` ends with.
 part:
 	@envs/bootstrap build
+	@$(ALONE) --what 'make part PROFILE=$(PROFILE)' results -- $(SUBMAKE) .part
+
+.part:
 	@$(BIN)/python -m lab.cell.retry --profile $(PROFILE)
+	@bash -o pipefail -c '$(SNAKEMAKE) lab 2>&1 | $(QUIETER)'
 	@bash -o pipefail -c 'timeout --signal=TERM $(MINUTES)m $(SNAKEMAKE) $(or $(TARGET),measured) 2>&1 | $(QUIETER)' \
 		|| { status=$$?; [ $$status -eq 124 ] || [ $$status -eq 143 ] || exit $$status; }
 	@$(BIN)/python -m lab.cell.failures --profile $(PROFILE) --count
 
 import export:
+	@envs/bootstrap --paths
 	@test -n "$(FILE)" || { echo "make $@: which file? make $@ PROFILE=$(PROFILE) FILE=part1.tar.zst" >&2; exit 1; }
-	@envs/bootstrap build
-	@$(BIN)/python -m lab.cell.archive $@ --profile $(PROFILE) $(FILE)
+	@envs/bootstrap --installed
+	@$(BIN)/python -m lab.cell.archive $@ --profile $(PROFILE) "$(FILE)"
 
 test:
 	@envs/bootstrap build tex test
-	@$(BIN)/python tests/gate.py
+	@$(BIN)/python tests/gate.py gate
+
+check:
+	@envs/bootstrap build tex test
+	@$(BIN)/python tests/gate.py check
+
+nightly:
+	@envs/bootstrap build tex test
+	@$(BIN)/python tests/gate.py nightly --report docs/nightly.md
+
+bench:
+	@envs/bootstrap --paths
+	@test -d "$(BASE)" || { echo "make bench: there is no build directory '$(BASE)'; BASE=DIR names build/ of the checkout to compare with" >&2; exit 1; }
+	@envs/bootstrap --installed
+	@$(BIN)/python -m lab.qemu.bench --base "$(abspath $(BASE))" --new "$(abspath $(BUILD))"
 
 determinism:
 	@envs/bootstrap build
@@ -59,6 +91,7 @@ determinism:
 	@$(BIN)/python -m lab.cell.determinism $(if $(REBUILD),--rebuild)
 
 validation:
+	@envs/bootstrap --paths
 	@test -d "$(TRACES)" || { echo "make validation: there is no folder '$(TRACES)'; TRACES=DIR names the one with DiskSim's .diskspecs, .model, .seek and .trace files" >&2; exit 1; }
 	@envs/bootstrap build
 	@cd lab/disk && SPINDLE_TRACES="$(abspath $(TRACES))" cargo test --profile checked --quiet --test validation -- --nocapture
@@ -70,9 +103,16 @@ relock:
 	@envs/bootstrap build
 	@$(BIN)/pip-compile --quiet --generate-hashes --strip-extras --allow-unsafe --no-emit-index-url --no-emit-find-links \
 		--no-annotate --no-header --upgrade --output-file envs/requirements.lock envs/requirements.in
-	@$(BIN)/python lab/guest/relock.py
-	@$(BIN)/python lab/volumes/relock.py
+	@$(BIN)/python -m lab.guest.relock
+	@$(BIN)/python -m lab.volumes.relock
 
+# The locks stay, because a file that somebody waits at must not go. The machine's own Python runs this.
+BUILT := disk filesystems guest guest.busy guest.tmp identity logs qemu rebuild run tmp venv volumes workloads
 clean:
-	rm -rf $(BUILD)/qemu $(BUILD)/disk $(BUILD)/guest $(BUILD)/volumes $(BUILD)/identity $(BUILD)/logs $(BUILD)/run $(BUILD)/tmp $(BUILD)/venv \
-		results .snakemake
+	@envs/bootstrap --paths
+	@PYTHONDONTWRITEBYTECODE=1 $(or $(PYTHON),python3) -m lab.cell.lock --alone --refuse --what 'make clean' clean results -- \
+		$(SUBMAKE) .clean
+
+.clean:
+	rm -rf $(addprefix $(BUILD)/,$(BUILT)) .snakemake
+	find results -mindepth 1 -maxdepth 1 ! -name .locks -exec rm -rf {} +

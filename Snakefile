@@ -45,7 +45,7 @@ wildcard_constraints:
 
 onstart:
     try:
-        lock.acquire()
+        lock.keep(lock.RESULTS, alone=True, what=f"report of profile {PROFILE}")
         progress.begin(PROFILE)
     except SpindleError as error:
         raise WorkflowError(str(error))

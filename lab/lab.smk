@@ -65,8 +65,8 @@ IMAGES = dict.fromkeys([*STARTS, *(start.empty for start in STARTS)])
 
 
 BUILD_MODEL = (
-    f"CARGO_TARGET_DIR={BUILD}/disk {STEP} --name 'disk model' --about '1 min' --log {BUILD}/logs/model.log -- "
-    "cargo build --release --locked --manifest-path lab/disk/Cargo.toml"
+    f"CARGO_TARGET_DIR={BUILD}/disk {STEP} --alone disk --name 'disk model' --about '1 min' --log {BUILD}/logs/model.log -- "
+    "lab/disk/build.sh"
 )
 
 
@@ -88,7 +88,7 @@ rule qemu:
     threads: workflow.cores
     shell:
         "rm -f {BUILD}/qemu/built-*; {BUILD_MODEL} && "
-        "SPINDLE_JOBS={threads} {STEP} --name QEMU --about '4 min' --log {log} -- lab/qemu/build.sh && touch {output}"
+        "SPINDLE_JOBS={threads} {STEP} --share disk --alone qemu --name QEMU --about '4 min' --log {log} -- lab/qemu/build.sh && touch {output}"
 
 
 rule guest:
@@ -97,8 +97,8 @@ rule guest:
     log:
         f"{BUILD}/logs/guest.log",
     shell:
-        "rm -f {BUILD}/guest/built-*; {STEP} --name 'guest image' --about '2 min' --log {log} -- "
-        "{PYTHON} lab/guest/build.py && touch {output}"
+        "rm -f {BUILD}/guest/built-*; {STEP} --alone guest --name 'guest image' --about '2 min' --log {log} -- "
+        "{PYTHON} -m lab.guest.build && touch {output}"
 
 
 rule volumes:
@@ -107,8 +107,8 @@ rule volumes:
     log:
         f"{BUILD}/logs/volumes.log",
     shell:
-        "rm -f {BUILD}/volumes/built-*; {STEP} --name 'volume managers' --about '30 s' --log {log} -- "
-        "{PYTHON} lab/volumes/build.py && touch {output}"
+        "rm -f {BUILD}/volumes/built-*; {STEP} --alone volumes --name 'volume managers' --about '30 s' --log {log} -- "
+        "{PYTHON} -m lab.volumes.build && touch {output}"
 
 
 for name in WORKLOADS:
@@ -124,7 +124,7 @@ for name in WORKLOADS:
             workload=name,
         shell:
             "rm -f {BUILD}/workloads/{params.workload}/built-*; "
-            "{STEP} --name 'workload {params.workload}' --about '10 s' --log {log} -- "
+            "{STEP} --alone workloads/{params.workload} --name 'workload {params.workload}' --about '10 s' --log {log} -- "
             "{PYTHON} -m workloads.build {params.workload} && touch {output}"
 
 
@@ -151,7 +151,7 @@ for image in IMAGES:
             what=f"--file-system {image.file_system} --drive {image.drive} --array {image.array}"
             + ("" if image.workload is None else f" --workload {image.workload} --scale {image.scale}"),
         shell:
-            "{STEP} --name 'image {params.image}' --about '{params.about}' --log {log} -- "
+            "{STEP} --share disk --share guest --share qemu --name 'image {params.image}' --about '{params.about}' --log {log} -- "
             "{PYTHON} -m lab.cell.images {params.what}"
 
 

@@ -1,22 +1,78 @@
 # SPDX-License-Identifier: MIT
-"""The whole gate, behind `make test`: every part by name, all of them, then the verdict.
+"""The gate, behind `make test`, `make check` and `make nightly`: its parts by name, all of them, then the verdict.
 
-python tests/gate.py [PART ...]      only these parts
+    python tests/gate.py check|gate|nightly [--only PART ...] [--report docs/nightly.md]
+    python tests/gate.py --list
+
+A part belongs to `check` (needs no built lab), to `gate` (needs it) or to `nightly` (takes long). `make test` is
+`check` and `gate`. Two parts run at once where neither needs both cores. A part also fails on a test that is skipped
+and not on the list tests/skips.toml. The end prints the time of each part and the sum.
 """
 
 import argparse
 import os
+import re
+import shlex
 import shutil
 import subprocess
 import sys
+import threading
 import time
+import tomllib
+import xml.etree.ElementTree as ElementTree
+from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = Path(os.environ.get("SPINDLE_BUILD", ROOT / "build")).absolute()
 BIN = BUILD / "venv" / "bin"
-CRATE = ["--manifest-path", "lab/disk/Cargo.toml"]
+LOGS = BUILD / "logs" / "gate"
 SMOKE = ["--profile", "config/profiles/smoke"]
+SETS = {"check": ("check",), "gate": ("check", "gate"), "nightly": ("nightly",)}
+"""What each name on the command line runs."""
+CORES = 2
+"""The gate is laid out for so many, and uses no more."""
+TAIL_LINES = 60
+LAB = "lab builds"
+"""What needs the built lab comes after this part."""
+REPORTS = ("analysis", "paper")
+"""Their tests run LaTeX, and take as long as all others without the lab."""
+OTHERS = ("lab", "workloads", "tests")
+ARRAYS = ("tests/test_arrays.py", "tests/test_ldm.py")
+"""As long as all other tests with the lab."""
+
+
+@dataclass
+class Part:
+    """One part: commands one after the other."""
+
+    name: str
+    sets: tuple[str, ...]
+    commands: list[list]
+    cores: int = CORES
+    """1: another one may run beside it."""
+    after: tuple[str, ...] = ()
+    figure: str | None = None
+    """Lines of its output that belong into the nightly report, as a regular expression."""
+    lacks: str | None = None
+    """Why it cannot be run on this machine; counts as a skip."""
+    environment: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def slug(self) -> str:
+        """Its name in file names."""
+        return re.sub(r"[^a-z0-9]+", "-", self.name)
+
+
+@dataclass
+class Outcome:
+    """What came of a part."""
+
+    seconds: float
+    trouble: str | None = None
+    tests: int = 0
+    skipped: int = 0
+    figures: list[str] = field(default_factory=list)
 
 
 def tracked(*patterns: str) -> list[str]:
@@ -41,60 +97,319 @@ def has_cargo(command: str) -> bool:
     return subprocess.run(["cargo", command, "--version"], capture_output=True, check=False).returncode == 0
 
 
-def parts() -> dict[str, list[list[str]]]:
-    """Name of each part and its commands."""
-    rust = []
-    if has_cargo("fmt"):
-        rust.append(["cargo", "fmt", *CRATE, "--check"])
-    if has_cargo("clippy"):
-        rust.append(["cargo", "clippy", *CRATE, "--locked", "--all-targets", "--", "-D", "warnings"])
+def lacking(command: str) -> str | None:
+    """Why a cargo command cannot be run here."""
+    return None if has_cargo(command) else f"this Rust has no cargo {command}"
+
+
+def workspaces() -> list[list[str]]:
+    """For cargo: each workspace of the model. A crate that is none of another's is one of its own; the fuzz targets
+    want another compiler."""
+    manifests = [name for name in tracked("lab/disk/Cargo.toml", "lab/disk/*/Cargo.toml") if "/fuzz/" not in name]
+    own = [name for name in manifests if "[workspace]" in (ROOT / name).read_text(encoding="utf-8")]
+    return [["--manifest-path", name] for name in own or manifests[:1]]
+
+
+def pytest(marks: str, *words: str) -> list:
+    """A pytest command; its skips and times are read from what it leaves."""
+    return [BIN / "pytest", "-m", marks, "-rs", "--durations=15", *words]
+
+
+def without(*paths: str) -> list[str]:
+    """For pytest: all but these. It heeds that only for what lies below a folder that it is given."""
+    return [f"--ignore={path}" for path in paths]
+
+
+def parts() -> list[Part]:
+    """The table."""
+    plain = "not lab and not nightly"
+    lab = "lab and not nightly"
     rules = ["Snakefile", *tracked("*.smk")]
-    return {
-        "python format and lint": [[BIN / "ruff", "format", "--check", "."], [BIN / "ruff", "check", "."]],
-        "rules format": [[BIN / "snakefmt", "--check", *rules]],
-        "shell lint": [["shellcheck", "--external-sources", *shell_scripts()]],
-        "rust format and lint": rust,
-        "rust tests": [["cargo", "test", *CRATE, "--locked", "--profile", "checked"]],
-        "planted faults": [[sys.executable, "lab/disk/tests/faults.py"]],
-        "lab builds": [[BIN / "snakemake", *SMOKE, "lab"]],
-        "python tests": [[BIN / "pytest"]],
-        "script tests": [[name] for name in tracked("*/test_*.sh")],
-        "smoke report": [["make", "report", "PROFILE=smoke"]],
-        "fio cross-check": [["env", "SPINDLE_NO_SKIP=1", BIN / "pytest", "-s", "workloads/fio"]],
-        "determinism": [["make", "determinism"]],
-    }
+    scripts = [[name] for name in tracked("*/test_*.sh")]
+    needs = (LAB,)
+    crates = workspaces()
+    rust_format = [["cargo", "fmt", *one, "--all", "--check"] for one in crates]
+    strict = ["--workspace", "--locked", "--all-targets", "--", "-D", "warnings"]
+    rust_lint = [["cargo", "clippy", *one, *strict] for one in crates]
+    # The model's own tests run with the checks that it ships with; all others with those and more.
+    profiles = [["--release"] if "/model/" in one[-1] else ["--profile", "checked"] for one in crates]
+    rust_tests = [
+        ["cargo", "test", *one, "--workspace", "--locked", *profile]
+        for one, profile in zip(crates, profiles, strict=True)
+    ]
+    faults = [[sys.executable, "lab/disk/tests/faults.py"]]
+    kills = [[sys.executable, "tests/kill_report.py"], [sys.executable, "tests/kill_report.py", "--what", "attempt"]]
+    again = [["make", "determinism", "REBUILD=1"]]
+    crosscheck = [pytest(lab, "-s", "workloads/fio")]
+    no_skip = {"SPINDLE_NO_SKIP": "1"}
+    return [
+        Part("python format", ("check",), [[BIN / "ruff", "format", "--check", "."], [BIN / "ruff", "check", "."]], 1),
+        Part("rules format", ("check",), [[BIN / "snakefmt", "--check", *rules]], 1),
+        Part("shell lint", ("check",), [["shellcheck", "--external-sources", *shell_scripts()]], 1),
+        Part("rust format", ("check",), rust_format, 1, lacks=lacking("fmt")),
+        Part("rust lint", ("check",), rust_lint, lacks=lacking("clippy")),
+        Part("rust tests", ("check",), rust_tests),
+        Part("python tests of reports", ("check",), [pytest(plain, *REPORTS)], 1),
+        Part("other python tests", ("check",), [pytest(plain, *OTHERS)], 1),
+        Part(LAB, ("gate", "nightly"), [[BIN / "snakemake", *SMOKE, "lab"]]),
+        Part("lab tests of arrays", ("gate",), [pytest(lab, *ARRAYS)], 1, needs),
+        Part("other lab tests", ("gate",), [pytest(lab, *OTHERS, *without(*ARRAYS, "workloads/fio"))], 1, needs),
+        Part("script tests", ("gate",), scripts, 1, needs),
+        Part("smoke report", ("gate", "nightly"), [["make", "report", "PROFILE=smoke"]], after=needs),
+        Part("fio cross-check", ("gate",), crosscheck, 1, ("smoke report",), environment=no_skip),
+        Part("determinism", ("gate",), [["make", "determinism"]], after=needs, figure="^compared"),
+        Part("planted faults", ("nightly",), faults, figure=r"\bfaults?\b"),
+        Part("long python tests", ("nightly",), [pytest("nightly", "-s")], after=needs, figure="^nightly: "),
+        Part("killed commands", ("nightly",), kills, after=("smoke report",), figure="compared|goes on"),
+        Part("determinism, rebuilt", ("nightly",), again, after=needs, figure="^compared"),
+    ]  # fmt: skip
 
 
-def run(name: str, commands: list[list[str]]) -> bool:
-    """Run one part; its output goes to the terminal."""
-    print(f"== {name}", flush=True)
-    if not commands:
-        print(f"== {name}: skipped: this Rust has no such command", flush=True)
-        return True
-    began = time.monotonic()
-    environment = {**os.environ, "CARGO_TARGET_DIR": str(BUILD / "disk"), "PATH": f"{BIN}:{os.environ['PATH']}"}
-    for command in commands:
-        status = subprocess.run(command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, check=False).returncode
-        if status != 0:
-            print(f"== {name}: FAILED (status {status}): {' '.join(map(str, command))}", flush=True)
-            return False
-    print(f"== {name}: passed in {time.monotonic() - began:.0f} s", flush=True)
-    return True
+# ---- skips -------------------------------------------------------------------
 
 
-def main() -> int:
+def allowed_skips(path: Path | None = None) -> list[dict]:
+    """The list of skips that may be, each with a reason."""
+    path = path or ROOT / "tests" / "skips.toml"
+    entries = tomllib.loads(path.read_text(encoding="utf-8"))["skip"]
+    for entry in entries:
+        wrong = ({"where", "message", "why"} - entry.keys()) | (entry.keys() - {"where", "message", "why", "only"})
+        if wrong:
+            raise ValueError(f"{path}: an entry has a wrong key or lacks one: {', '.join(sorted(wrong))}")
+    return entries
+
+
+def is_allowed(entries: list[dict], chosen: str, where: str, message: str) -> bool:
+    """Whether a skip is on the list: by its place, its words, and (`only`) for which of check, gate and nightly."""
+    return any(
+        where.startswith(entry["where"]) and re.search(entry["message"], message) and chosen in entry.get("only", SETS)
+        for entry in entries
+    )
+
+
+def skips_of(report: Path) -> tuple[int, list[tuple[str, str]]]:
+    """Number of tests in a report of pytest, and place and words of those that were skipped."""
+    cases = list(ElementTree.parse(report).iter("testcase"))
+    found = []
+    for case in cases:
+        skip = case.find("skipped")
+        if skip is not None and skip.get("type") != "pytest.xfail":
+            found.append((f"{case.get('file')}::{case.get('name')}", skip.get("message") or ""))
+    return len(cases), found
+
+
+def unlisted(part: Part, chosen: str, skipped: list[tuple[str, str]]) -> str | None:
+    """What is wrong with a part's skips."""
+    entries = allowed_skips()
+    bad = [f"{where}: {message}" for where, message in skipped if not is_allowed(entries, chosen, where, message)]
+    if not bad:
+        return None
+    more = f" (and {len(bad) - 1} more)" if len(bad) > 1 else ""
+    return f"skipped, and not on the list in tests/skips.toml: {bad[0]}{more}"
+
+
+# ---- running -----------------------------------------------------------------
+
+
+class Gate:
+    """Runs parts, two at once where both allow it."""
+
+    def __init__(self, chosen: str, todo: list[Part], cores: int) -> None:
+        self.chosen = chosen
+        self.todo = todo
+        self.cores = cores
+        self.outcomes: dict[str, Outcome] = {}
+        self.running: dict[str, subprocess.Popen | None] = {}
+        self.stopped = False
+        self.change = threading.Condition()
+
+    def may_start(self, part: Part) -> bool:
+        """Whether a part's time has come."""
+        names = {other.name for other in self.todo}
+        by_name = {other.name: other for other in self.todo}
+        busy = sum(by_name[name].cores for name in self.running)
+        waits = any(name in names and name not in self.outcomes for name in part.after)
+        return not waits and (not self.running or busy + part.cores <= self.cores)
+
+    def run(self) -> dict[str, Outcome]:
+        """All parts; returns what came of them."""
+        left = list(self.todo)
+        try:
+            with self.change:
+                while left or self.running:
+                    ready = next((part for part in left if self.may_start(part)), None)
+                    if ready is None:
+                        self.change.wait()
+                        continue
+                    left.remove(ready)
+                    self.running[ready.name] = None
+                    threading.Thread(target=self.one, args=(ready, ready.cores >= self.cores), daemon=True).start()
+        except KeyboardInterrupt:
+            self.stopped = True
+            for process in self.running.values():
+                if process is not None:
+                    process.terminate()
+            raise
+        return self.outcomes
+
+    def one(self, part: Part, live: bool) -> None:
+        """One part in a thread of its own; if nothing runs beside it, its output goes to the terminal as it comes."""
+        began = time.monotonic()
+        try:
+            outcome = self.carry_out(part, live)
+        except Exception as error:  # a thread's exception would be lost
+            outcome = Outcome(0, f"the gate itself failed: {error!r}")
+        outcome.seconds = time.monotonic() - began
+        with self.change:
+            counted = f" ({outcome.tests} tests, {outcome.skipped} skipped)" if outcome.tests else ""
+            verdict = f"FAILED: {outcome.trouble}" if outcome.trouble else "passed"
+            print(f"== {part.name}: {verdict} in {outcome.seconds:.0f} s{counted}", flush=True)
+            self.outcomes[part.name] = outcome
+            self.running.pop(part.name)
+            self.change.notify_all()
+
+    def carry_out(self, part: Part, live: bool) -> Outcome:
+        """The commands of a part."""
+        outcome = Outcome(0)
+        failed = [name for name in part.after if name in self.outcomes and self.outcomes[name].trouble]
+        if failed:
+            outcome.trouble = f"not run, because {failed[0]!r} failed"
+            return outcome
+        if part.lacks:
+            outcome.skipped = 1
+            outcome.trouble = unlisted(part, self.chosen, [(part.name, part.lacks)])
+            return outcome
+        LOGS.mkdir(parents=True, exist_ok=True)
+        log = LOGS / f"{part.slug}.log"
+        print(f"== {part.name}", flush=True)
+        with open(log, "wb") as out:
+            for number, command in enumerate(part.commands):
+                words = [str(word) for word in command]
+                report = None
+                if Path(words[0]).name == "pytest":
+                    report = LOGS / f"{part.slug}-{number}.xml"
+                    report.unlink(missing_ok=True)
+                    words += [f"--junitxml={report}", "-o", "junit_family=xunit1", "-p", "no:cacheprovider"]
+                status = self.command(part, words, out, live)
+                if status != 0:
+                    outcome.trouble = f"status {status}: {shlex.join(words[:6])}"
+                    break
+                if report is not None:
+                    count, skipped = skips_of(report)
+                    outcome.tests += count
+                    outcome.skipped += len(skipped)
+                    outcome.trouble = outcome.trouble or unlisted(part, self.chosen, skipped)
+        text = log.read_text(encoding="utf-8", errors="replace")
+        if part.figure:
+            outcome.figures = [line.strip() for line in text.splitlines() if re.search(part.figure, line)][-4:]
+        if outcome.trouble and not live:
+            tail = "\n".join(f"| {line}" for line in text.splitlines()[-TAIL_LINES:])
+            print(f"{tail}\n== {part.name}: the whole output is in {log}", flush=True)
+        return outcome
+
+    def command(self, part: Part, words: list[str], out, live: bool) -> int:
+        """One command, its output to the log and, if `live`, to the terminal; returns its exit status."""
+        path = f"{BIN}:{os.environ['PATH']}"
+        environment = {**os.environ, "CARGO_TARGET_DIR": str(BUILD / "disk"), "PATH": path, **part.environment}
+        try:
+            process = subprocess.Popen(
+                words, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+            )  # fmt: skip
+        except OSError as error:
+            out.write(f"{words[0]}: {error.strerror}; `make doctor` names its package\n".encode())
+            return 127
+        self.running[part.name] = process
+        if self.stopped:
+            process.terminate()
+        with process.stdout:
+            for line in iter(process.stdout.readline, b""):
+                out.write(line)
+                if live:
+                    sys.stdout.buffer.write(line)
+                    sys.stdout.buffer.flush()
+        return process.wait()
+
+
+# ---- verdict -----------------------------------------------------------------
+
+
+def minutes(seconds: float) -> str:
+    """A time for people."""
+    return f"{int(seconds) // 60} min {int(seconds) % 60:02} s"
+
+
+def commit() -> str:
+    """What was tested; a + says that there were changes on top."""
+    head = subprocess.run(
+        ["git", "rev-parse", "--short=12", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    # The report itself may be the one that is being replaced.
+    status = ["git", "status", "--porcelain", "-uno", "--", ".", ":!docs/nightly.md"]
+    changed = subprocess.run(status, cwd=ROOT, capture_output=True, text=True, check=True)
+    return head.stdout.strip() + ("+" if changed.stdout.strip() else "")
+
+
+def report_text(chosen: str, outcomes: dict[str, Outcome], tested: str, cores: int, total_s: float) -> str:
+    """The page that `make nightly` leaves, to be committed."""
+    good = sum(outcome.trouble is None for outcome in outcomes.values())
+    lines = [
+        "# The last nightly run",
+        "",
+        f"`make {chosen}` wrote this page. It ran on commit `{tested}`, on {cores} cores, and took {minutes(total_s)}.",
+        f"Of its {len(outcomes)} parts {good} passed.",
+        "",
+        "| part | outcome | time | what it says |",
+        "|---|---|---|---|",
+    ]
+    for name, outcome in outcomes.items():
+        said = [f"{outcome.tests} tests, {outcome.skipped} skipped"] if outcome.tests else []
+        words = "; ".join([*said, *outcome.figures]).replace("|", "\\|")
+        verdict = f"**failed**: {outcome.trouble}".replace("|", "\\|") if outcome.trouble else "passed"
+        lines.append(f"| {name} | {verdict} | {minutes(outcome.seconds)} | {words} |")
+    return "\n".join(lines).replace(f"{ROOT}/", "") + "\n"
+
+
+def main(argv: list[str] | None = None) -> int:
     """Command line."""
-    known = parts()
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("part", nargs="*", help=f"one of: {', '.join(known)}")
-    chosen = parser.parse_args().part or list(known)
-    unknown = [name for name in chosen if name not in known]
-    if unknown:
-        parser.error(f"no part {unknown[0]!r}; known are: {', '.join(known)}")
+    parser.add_argument("set", nargs="?", default="gate", choices=tuple(SETS))
+    parser.add_argument("--only", action="append", default=[], metavar="PART", help="only this part; repeatable")
+    parser.add_argument("--list", action="store_true", help="name the parts and where each belongs")
+    parser.add_argument("--report", type=Path, help="write the outcome as a page of Markdown")
+    options = parser.parse_args(argv)
     if not shutil.which("git"):
         parser.error("git is missing; `make doctor` names its package")
-    failed = [name for name in chosen if not run(name, known[name])]
-    print(f"== {len(chosen) - len(failed)} of {len(chosen)} parts passed" + "".join(f"; FAILED: {n}" for n in failed))
+    known = parts()
+    if options.list:
+        for part in known:
+            print(f"{', '.join(part.sets):14} {part.name}")
+        return 0
+    unknown = sorted(set(options.only) - {part.name for part in known})
+    if unknown:
+        parser.error(f"no part {unknown[0]!r}; known are: {', '.join(part.name for part in known)}")
+    wanted = SETS[options.set]
+    todo = [
+        part
+        for part in known
+        if (part.name in options.only if options.only else any(name in part.sets for name in wanted))
+    ]
+    cores = min(CORES, os.cpu_count() or 1)
+    began, tested = time.monotonic(), commit()
+    outcomes = Gate(options.set, todo, cores).run()
+    total_s = time.monotonic() - began
+    failed = [name for name, outcome in outcomes.items() if outcome.trouble]
+    for name, outcome in sorted(outcomes.items(), key=lambda item: -item[1].seconds):
+        print(f"== {minutes(outcome.seconds):>13}  {name}")
+    print(f"== {minutes(sum(outcome.seconds for outcome in outcomes.values())):>13}  in sum, in {minutes(total_s)}")
+    if options.report:
+        partial = options.report.with_name(f".{options.report.name}.new")
+        partial.write_text(report_text(options.set, outcomes, tested, cores, total_s), encoding="utf-8")
+        partial.replace(options.report)
+        print(f"== {options.report} has the outcome; commit it")
+    print(
+        f"== {len(outcomes) - len(failed)} of {len(outcomes)} parts passed" + "".join(f"; FAILED: {n}" for n in failed)
+    )
     return 1 if failed else 0
 
 

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Kills `make report` at random moments and checks that nothing is lost.
+"""Kills `make report` or an attempt at random moments and checks that the same command goes on and nothing is lost.
 
-    python tests/kill_report.py [--kills 5] [--seed 1] [--within-s 60]
+    python tests/kill_report.py [--what report|attempt] [--kills 5] [--seed 1] [--within-s 60]
 
-Makes the smoke report once undisturbed, then again from no results: started, killed (SIGKILL to the whole process
-group) and started again. At the end there must be no stray QEMU, and the results must be the same bytes. Takes a
-few minutes; not part of `make test`.
+Runs the command once undisturbed, then again from nothing: started, killed (SIGKILL to the whole process group) and
+started again. At the end there must be no stray QEMU, and what is left must be the same bytes. While `make report` goes
+on after the last kill, an attempt is at work beside it and must come to its end. Needs the built lab and takes a few
+minutes; part of `make nightly`.
 """
 
 import argparse
@@ -20,32 +21,41 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-COMMAND = ["make", "report", "PROFILE=smoke"]
+BUILD = Path(os.environ.get("SPINDLE_BUILD", ROOT / "build")).absolute()
 CELLS = ROOT / "results" / "smoke" / "cells"
+KEPT = BUILD / "killed"
+ATTEMPT = [
+    *(str(BUILD / "venv/bin/python"), "-m", "lab.cell.attempt", "--fs", "ffs", "--keep", str(KEPT)),
+    *("--workload", "postmark", "--scale", "0.05", "--", "--sizes", "default"),
+]
+COMMANDS = {"report": ["make", "report", "PROFILE=smoke"], "attempt": ATTEMPT}
+FILES = {"report": (CELLS, ("*/result.json", "*/io.trace")), "attempt": (KEPT, ("io.trace", "agent.log"))}
+CLEARED = {"report": ROOT / "results" / "smoke", "attempt": KEPT}
 
 
-def digests() -> dict[str, str]:
-    """SHA-256 of each cell's result and trace."""
-    files = sorted(path for name in ("result.json", "io.trace") for path in CELLS.glob(f"*/{name}"))
-    return {str(path.relative_to(CELLS)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+def digests(what: str) -> dict[str, str]:
+    """SHA-256 of each file that must be the same."""
+    folder, patterns = FILES[what]
+    files = sorted(path for pattern in patterns for path in folder.glob(pattern))
+    return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
 
 def stray() -> list[str]:
-    """Command lines of QEMUs of this checkout that still live."""
+    """Command lines of QEMUs of this build directory that still live."""
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             line = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode()
         except OSError:
             continue
-        if line.startswith(f"{ROOT}/build/qemu/qemu-system"):
+        if line.startswith(f"{BUILD}/qemu/qemu-system"):
             found.append(f"{folder.name}: {line[:80]}")
     return found
 
 
-def kill_after(seconds: float) -> bool:
-    """Start a report and kill it; False if it was done before."""
-    process = subprocess.Popen(COMMAND, cwd=ROOT, start_new_session=True, stdin=subprocess.DEVNULL)
+def kill_after(what: str, seconds: float) -> bool:
+    """Start a command and kill it; False if it was done before."""
+    process = subprocess.Popen(COMMANDS[what], cwd=ROOT, start_new_session=True, stdin=subprocess.DEVNULL)
     try:
         process.wait(timeout=seconds)
         return False
@@ -55,31 +65,49 @@ def kill_after(seconds: float) -> bool:
         return True
 
 
+def finish(what: str) -> bool:
+    """The same command, to its end; beside a report an attempt is at work. Returns whether both ended well."""
+    other = subprocess.Popen(ATTEMPT, cwd=ROOT, stdin=subprocess.DEVNULL) if what == "report" else None
+    done = subprocess.run(COMMANDS[what], cwd=ROOT, stdin=subprocess.DEVNULL, check=False).returncode == 0
+    if other is None:
+        return done
+    beside = other.wait() == 0
+    print(f"an attempt beside the report {'goes on to its end' if beside else 'FAILED'}", flush=True)
+    return done and beside
+
+
 def main() -> int:
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--what", choices=tuple(COMMANDS), default="report", help="what is killed (default: report)")
     parser.add_argument("--kills", type=int, default=5, help="how often to kill")
     parser.add_argument("--seed", type=int, default=1, help="of the moments")
-    parser.add_argument("--within-s", type=float, default=60, help="a kill falls between 1 s and this many seconds")
+    parser.add_argument("--within-s", type=float, help="a kill falls before this many seconds (60; an attempt: 8)")
     options = parser.parse_args()
-    print(f"seed {options.seed}; again: python tests/kill_report.py --seed {options.seed}")
-    subprocess.run(COMMAND, cwd=ROOT, check=True)
-    wanted = digests()
-    shutil.rmtree(ROOT / "results" / "smoke")
+    what = options.what
+    within_s = options.within_s or (60 if what == "report" else 8)
+    print(f"seed {options.seed}; again: python tests/kill_report.py --what {what} --seed {options.seed}", flush=True)
+    subprocess.run(COMMANDS[what], cwd=ROOT, stdin=subprocess.DEVNULL, check=True)
+    wanted = digests(what)
+    shutil.rmtree(CLEARED[what])
     moments = random.Random(options.seed)
     for number in range(options.kills):
-        seconds = moments.uniform(1, options.within_s)
-        killed = kill_after(seconds)
+        seconds = moments.uniform(min(1, within_s / 10), within_s)
+        killed = kill_after(what, seconds)
         time.sleep(0.5)
         print(f"kill {number + 1} after {seconds:.1f} s: {'killed' if killed else 'it was done'}", flush=True)
         if stray():
             print(f"FAILED: stray QEMU: {stray()}")
             return 1
-    subprocess.run(COMMAND, cwd=ROOT, check=True)
-    found = digests()
+    if not finish(what):
+        print("FAILED: the same command did not go on")
+        return 1
+    found = digests(what)
+    shutil.rmtree(KEPT, ignore_errors=True)
     different = sorted(name for name in wanted.keys() | found.keys() if wanted.get(name) != found.get(name))
-    print(f"{len(found)} files compared, {len(different)} differ{': ' + different[0] if different else ''}")
-    return 1 if different else 0
+    first = f": {different[0]}" if different else ""
+    print(f"{what}: {options.kills} kills, {len(found)} files compared, {len(different)} differ{first}")
+    return 1 if different or not found else 0
 
 
 if __name__ == "__main__":

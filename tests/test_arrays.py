@@ -9,6 +9,8 @@ import pytest
 from lab.cell import attempt, boot, cells, filesystems, job, paths, run, trace, volumes
 from lab.cell.errors import EnvironmentMissing
 
+pytestmark = pytest.mark.lab
+
 MEMBER_KIB = 16 << 10
 """Of each disk, the array has the first so many: a rebuild of a whole one would take an hour."""
 STRESS = f"exec fs-stress --dir {job.MOUNT_POINT} --seed 1 --operations 300 --files 60 --max-bytes 131072"

@@ -9,6 +9,8 @@ import pytest
 from lab.cell import attempt, boot, catalogue, filesystems, identity, images, job, paths, trace
 from lab.cell.errors import EnvironmentMissing
 
+pytestmark = pytest.mark.lab
+
 STRESS = f"exec fs-stress --dir {job.MOUNT_POINT} --seed 1 --operations 800 --files 150 --max-bytes 131072"
 UNMOUNT = f"exec umount {job.MOUNT_POINT}"
 BLOCK = 4096

@@ -4,6 +4,7 @@
 import os
 import re
 import shutil
+import struct
 import subprocess
 from dataclasses import replace
 
@@ -12,7 +13,11 @@ import pytest
 from lab.cell import boot, cells, config, identity, images, job, judge, paths, run, trace
 from lab.cell.errors import EnvironmentMissing
 
+pytestmark = pytest.mark.lab
+
 RUN = "scsi-virtio.ultrastar-36zx.t32.both"
+DRAINED = re.compile(r"^# drained [1-9]\d* commands now_ns \d+$", re.MULTILINE)
+"""What the trace says of commands that ended outside virtual time."""
 FS_RUN = "scsi-virtio.ultrastar-36zx.t64.both.ffs.postmark-x0.05.s01"
 
 
@@ -110,6 +115,7 @@ def test_reset_of_a_port_with_commands_outstanding_is_no_result(built, tmp_path,
         outcome = run.execute(one, built, tmp_path / name, lambda line: None, stall_s=120)
         found.append((outcome.results, outcome.traces, outcome.console))
     assert found[0] == found[1]
+    assert DRAINED.search("".join(found[0][1].values()))
     (result,) = found[0][0].values()
     assert result["status"] == "failed" and result["metrics"] is None
     assert re.match(
@@ -137,6 +143,7 @@ def test_workload_ends_right_after_resets(built, tmp_path, monkeypatch, tags):
     left = boot.boot(one, built, work, lambda line: None, stall_s=120)
     (cell,) = one.cells
     assert left.problem is None
+    assert DRAINED.search(left.traces[cell.id])
     said = left.report.cells[cell.id]
     assert (said.exit_status, said.problem, said.metrics["requests"]) == (0, None, 4)
     (verdict,) = judge.judge(one, left.report, left.traces, left.problem, left.console).values()
@@ -149,3 +156,66 @@ def test_workload_ends_right_after_resets(built, tmp_path, monkeypatch, tags):
         assert os.pread(disk, 8192, 0) == bytes(8192)  # a DMA that loses its state in the reset writes here
     finally:
         os.close(disk)
+
+
+def program(code, data):
+    """A program of the guest, small enough for a line of the job: machine code that finds `data` in rbx."""
+    lea = b"\x48\x8d\x1d"  # lea rbx, [rip + distance]
+    text = lea + struct.pack("<i", len(code)) + code + data
+    begin, headers = 0x400000, 64 + 56
+    size = headers + len(text)
+    ident = b"\x7fELF" + bytes([2, 1, 1]) + bytes(9)
+    head = ident + struct.pack("<HHIQQQIHHHHHH", 2, 62, 1, begin + headers, 64, 0, 0, 64, 56, 1, 0, 0, 0)
+    return head + struct.pack("<IIQQQQQQ", 1, 7, 0, begin, begin, size, size, 4096) + text
+
+
+OPEN = bytes.fromhex("488d7b08 be02080000 b802000000 0f05 89c7")  # edi = open(rbx + 8, O_RDWR | O_NONBLOCK)
+IOCTL = bytes.fromhex("be84220000 4889da b810000000 0f05")  # ioctl(edi, SG_SCSI_RESET, rbx)
+EXIT = bytes.fromhex("89c7 f7df b83c000000 0f05")  # exit(-eax)
+PORTS = "/sys/module/megaraid_sas/drivers/pci:megaraid_sas/0000:*/resource2"
+"""The adapter's registers as ports; the kernel does not let anyone else map them."""
+
+
+def written(file, data):
+    """A command of the shell that writes bytes to a file, at its begin."""
+    octal = "".join(f"\\{byte:03o}" for byte in data)
+    return f"printf '{octal}' >{file}"
+
+
+def doorbell(word):
+    """Commands that write to the adapter's doorbell, which is at 0x20."""
+    return [
+        written("/run/word", struct.pack("<I", word)),
+        f"dd bs=4 seek=8 conv=notrunc if=/run/word of=$(echo {PORTS})",
+    ]
+
+
+SG_RESET = program(OPEN + IOCTL + EXIT, struct.pack("<Q", 1) + b"/dev/sda\0")
+RESETS = {
+    # A task management function: reset of the logical unit (SG_SCSI_RESET_DEVICE).
+    "scsi-virtio": [written("/run/reset", SG_RESET), "chmod 755 /run/reset", "/run/reset"],
+    # The firmware aborts all frames, or resets itself.
+    "scsi-megasas-abort": doorbell(1),
+    "scsi-megasas-reset": doorbell(2),
+}
+
+
+@pytest.mark.parametrize("reset", RESETS)
+def test_what_a_scsi_reset_drains_is_marked_in_the_trace(built, tmp_path, monkeypatch, reset):
+    """Commands that end outside virtual time leave a mark, the run ends, and all that twice alike."""
+    controller = "-".join(reset.split("-")[:2])
+    one = one_cell("quick", f"{controller}.ultrastar-36zx.t32.both", "rawio-read-random")
+    *before, last = RESETS[reset]
+    workload = job.workload_command(one, one.cells[0])
+    commands = [*before, f"{workload} &", "sleep 1", last, "echo reset: $?", "wait"]
+    line = "exec sh -c " + "\n".join(commands).replace("&\n", "& ").replace("\n", ";").replace(" ", "${IFS}")
+    monkeypatch.setattr(job, "cell_lines", lambda of_run, cell: [line, "end"])
+    found = []
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        left = run.boot(one, built, tmp_path / name, lambda line: None, stall_s=120)
+        found.append((left.traces, left.console, left.problem, (tmp_path / name / "agent.log").read_text()))
+    assert found[0] == found[1]
+    traces, _, _, said = found[0]
+    assert "reset: 0" in said
+    assert DRAINED.search("".join(traces.values()))

@@ -15,6 +15,8 @@ from lab.cell.errors import EnvironmentMissing
 from lab.volumes.ldm import database, volumes
 from lab.volumes.ldm.layout import DATA_START, SECTOR
 
+pytestmark = pytest.mark.lab
+
 DRIVE = "ultrastar-36zx"
 STRIPE = 64 << 10
 STRIPES = 150

@@ -8,6 +8,8 @@ import pytest
 from lab.cell import boot, cells, job, paths, run
 from lab.cell.errors import EnvironmentMissing
 
+pytestmark = pytest.mark.lab
+
 RUN = "scsi-virtio.ultrastar-36zx.t32.both"
 CUT_NS = 1_200_000_000
 """0.7 s into the first cell, which begins at about 0.5 s of virtual time and takes 5 s."""

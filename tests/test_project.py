@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Facts that stand in more than one place, and commands that people are told to type."""
 
+import os
 import re
+import shutil
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -16,7 +19,7 @@ def read(name: str) -> str:
 
 
 def make_targets() -> set[str]:
-    return set(re.search(r"^\.PHONY: (.*)$", read("Makefile"), re.M)[1].split())
+    return set(re.search(r"^\.PHONY: (help .*)$", read("Makefile"), re.M)[1].split())
 
 
 def test_readme_make_targets_exist():
@@ -52,7 +55,7 @@ def test_conda_has_what_pip_has():
 
 
 def test_conda_rust_is_the_crates():
-    wanted = tomllib.loads(read("lab/disk/Cargo.toml"))["package"]["rust-version"]
+    wanted = tomllib.loads(read("lab/disk/Cargo.toml"))["workspace"]["package"]["rust-version"]
     assert yaml.safe_load(read("envs/conda-build.yaml"))["dependencies"] == [f"rust>={wanted}"]
 
 
@@ -81,3 +84,66 @@ def test_profile_names_itself(profile):
 def test_ci_only_calls_make():
     commands = [line for line in read(".ci/run").splitlines() if line and not line.startswith("#")]
     assert commands == ['cd "$(dirname "$0")/.." && exec make test </dev/null']
+
+
+def checkout(path: Path) -> Path:
+    """What a target's first line needs, in a folder of any name."""
+    (path / "envs").mkdir(parents=True)
+    for name in ("Makefile", "envs/bootstrap", "envs/requirements.lock"):
+        shutil.copy(ROOT / name, path / name)
+    return path
+
+
+PATHS = [
+    ("two words", "a space"),
+    ("B\u00fccher", "the character '\u00fc'"),
+    ("a:b", "the character ':'"),
+    ("a,b", "the character ','"),
+    ("100%", "the character '%'"),
+    ("it's", "the character '''"),
+    ("[x]", "the character '['"),
+]
+
+
+@pytest.mark.parametrize("target", ["report", "part", "import", "test", "check", "determinism", "clean", "doctor"])
+@pytest.mark.parametrize(("name", "named"), PATHS[:2], ids=["space", "umlaut"])
+def test_path_of_the_checkout_is_refused_by_name(tmp_path, target, name, named):
+    here = checkout(tmp_path / name)
+    done = subprocess.run(["make", target], cwd=here, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"error: this folder has {named} in its path ({here}). ")
+    assert "clone or move it into a path of plain letters" in done.stderr
+    assert not (here / "build").exists()
+
+
+@pytest.mark.parametrize(("name", "named"), PATHS)
+def test_path_of_the_build_directory_is_refused_by_name(tmp_path, name, named):
+    here = checkout(tmp_path / "plain-1.0_a+b@2")
+    for where in (name, str(tmp_path / name)):
+        done = subprocess.run(
+            ["envs/bootstrap", "--paths"], cwd=here, env={**os.environ, "SPINDLE_BUILD": where}, capture_output=True,
+            text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 1
+        assert done.stderr.startswith(f"error: the build directory SPINDLE_BUILD has {named} in its path ({where}). ")
+
+
+def test_path_behind_a_link_counts(tmp_path):
+    """Programs resolve links, so a plain name in front does not help."""
+    here = checkout(tmp_path / "two words")
+    (tmp_path / "plain").symlink_to(here)
+    done = subprocess.run(["make", "clean"], cwd=tmp_path / "plain", capture_output=True, text=True, check=False)
+    assert "this folder has a space in its path" in done.stderr
+
+
+def test_path_of_plain_letters_is_taken(tmp_path):
+    here = checkout(tmp_path / "plain-1.0_a+b@2")
+    assert subprocess.run(["envs/bootstrap", "--paths"], cwd=here, check=False).returncode == 0
+
+
+def test_bootstrap_that_installs_nothing_says_what_to_do(tmp_path):
+    here = checkout(tmp_path / "here")
+    done = subprocess.run(["make", "export", "FILE=a"], cwd=here, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "this command installs nothing: run 'make bootstrap', then give it again" in done.stderr
+    assert not (here / "build/venv").exists()

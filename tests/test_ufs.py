@@ -7,6 +7,8 @@ import pytest
 from lab.cell import boot, cells, identity, images, job, paths, trace
 from lab.cell.errors import EnvironmentMissing
 
+pytestmark = pytest.mark.lab
+
 DRIVE = "ultrastar-36zx"
 SECOND_NS = 1_000_000_000
 GROUP_SECTORS = 65536

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Build the image of each workload: build/workloads/<name>.erofs, mounted in the guest at /run/workload/<name>.
 
@@ -19,10 +18,12 @@ import fcntl
 import os
 import re
 import shutil
-import sys
 from pathlib import Path
 
-from lab.guest.imaging import COMMON, REPOSITORY, BuildError, compile_program, make_erofs, run
+from lab.guest.host import REPOSITORY, BuildError, build_folder, one_message, run
+from lab.guest.imaging import COMMON, compile_program, make_erofs
+from lab.guest.lockfile import LockError
+from lab.guest.wishes import RelockError
 
 WORKLOADS = REPOSITORY / "workloads"
 UUID = "5370696e-646c-4000-8000-000000000002"
@@ -81,25 +82,20 @@ def build_one(name: str, build: Path) -> None:
     shutil.rmtree(scratch)
 
 
-def main(argv: list[str] | None = None) -> int:
+def main() -> None:
     """Command line."""
     parser = argparse.ArgumentParser(prog="workloads.build", description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help="workloads to build (default: all)")
-    options = parser.parse_args(argv)
+    options = parser.parse_args()
     os.umask(0o022)
-    build = Path(os.environ.get("SPINDLE_BUILD", REPOSITORY / "build")).absolute()
+    build = build_folder()
     (build / "workloads").mkdir(parents=True, exist_ok=True)
-    try:
-        with (build / "workloads" / ".busy").open("w") as busy:
-            fcntl.flock(busy, fcntl.LOCK_EX)
-            for name in options.names or names():
-                build_one(name, build)
-                print(f"workloads: built {name}", flush=True)
-    except (BuildError, OSError) as error:
-        print(f"workloads: {error}", file=sys.stderr)
-        return 1
-    return 0
+    with (build / "workloads" / ".busy").open("w") as busy:
+        fcntl.flock(busy, fcntl.LOCK_EX)
+        for name in options.names or names():
+            build_one(name, build)
+            print(f"workloads: built {name}", flush=True)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    one_message("workloads", main, LockError, RelockError)

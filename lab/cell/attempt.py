@@ -19,7 +19,6 @@ import re
 import shutil
 import signal
 import sys
-import tempfile
 import tomllib
 from dataclasses import asdict, replace
 from decimal import Decimal
@@ -35,6 +34,7 @@ from lab.cell import (
     images,
     job,
     judge,
+    lock,
     members,
     paths,
     trace,
@@ -188,10 +188,8 @@ def main(argv: list[str] | None = None) -> int:
         start = identity.start_of(one)
         if start is not None:
             images.ensure(start, build)
-        scratch = build / "run"
-        scratch.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=scratch) as folder:
-            work = Path(folder)
+        lock.sweep()
+        with lock.hold(*boot.things(one), what="attempt"), lock.scratch("attempt") as work:
             left = boot.boot(one, build, work, lambda line: print(line, file=sys.stderr))
             if not (work / "agent.log").exists():
                 raise SpindleError(left.problem or "the guest left no report")

@@ -16,7 +16,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from lab.cell import agent, cells, config, evidence, identity, job, judge, paths, trace, volumes
+from lab.cell import agent, cells, config, evidence, identity, job, judge, lock, paths, trace, volumes
 from lab.cell.errors import ConfigError, EnvironmentMissing
 
 PR_SET_PDEATHSIG = 1
@@ -82,6 +82,14 @@ def disk_bytes(build: Path, topology: Path, unit: str) -> int:
         raise ConfigError(f"topology of unit {unit!r}: {done.stderr.strip() or 'spindle-disk units failed'}")
     sectors = {about["name"]: about["sectors"] for about in json.loads(done.stdout)}
     return sectors[unit] * trace.SECTOR_BYTES
+
+
+def things(run: cells.Run) -> list[str]:
+    """Locks of the built things that a run boots from."""
+    start = identity.start_of(run)
+    images = [] if start is None else [f"filesystems/{identity.image_paths(Path(), start)[0].stem}"]
+    tools = ["volumes"] if job.tools(run) else []
+    return ["disk", "qemu", "guest", *tools, *(f"workloads/{name}" for name in run.workloads), *images]
 
 
 def require_built(run: cells.Run, build: Path) -> None:
@@ -179,6 +187,13 @@ def without_paths(text: str, build: Path, work: Path) -> str:
     return text.replace(f"{paths.ROOT}/", "")
 
 
+def markers(run: cells.Run) -> int:
+    """How many cells the agent will name; a script may have more of them than its run has cells."""
+    words = [line.split(" ") for line in job.job_text(run).splitlines()]
+    others = (job.ARRAY_LABEL, job.CHECK_LABEL, job.SHUTDOWN_LABEL)
+    return sum(word[0] == "cell" and word[1] not in others for word in words)
+
+
 class Supervisor:
     """Watches one QEMU: notes when the agent's lines appear, and ends it when it panics or stands still."""
 
@@ -257,13 +272,18 @@ class Supervisor:
 
 def boot(run: cells.Run, build: Path, work: Path, say, stall_s: float = STALL_S) -> Boot:
     """Boot a guest with the things built in `build` and let it do its job, in the empty folder `work`. Writes nowhere
-    else; data disks are left as disk.img, or disk0.img, disk1.img, ...."""
+    else; data disks are left as disk.img, or disk0.img, disk1.img, .... Nobody builds meanwhile what it boots from."""
+    with lock.hold(*things(run), what=f"boot of {run.id}", build=build):
+        return _boot(run, build, work, say, stall_s)
+
+
+def _boot(run: cells.Run, build: Path, work: Path, say, stall_s: float) -> Boot:
     require_built(run, build)
     require_space(work, space_needed(run))
     prepare(run, build, work)
     append = identity.kernel_append()
     command = job.qemu_command(run, str(build), str(work), append)
-    supervisor = Supervisor(work, len(run.cells), say)
+    supervisor = Supervisor(work, markers(run), say)
     # In memory: when the disk is full, the message that says so must not need it.
     with os.fdopen(os.memfd_create("stderr"), "w+b") as stderr:
         process = subprocess.Popen(

@@ -12,11 +12,10 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from itertools import zip_longest
 from pathlib import Path
 
-from lab.cell import boot, cells, identity, images, paths, run, step, store
+from lab.cell import boot, cells, identity, images, lock, paths, run, step, store
 from lab.cell.errors import SpindleError
 
 PROFILE = "smoke"
@@ -65,13 +64,11 @@ class Hog:
 
 def execute(one: cells.Run, build: Path) -> run.Outcome:
     """One run in a folder of its own; the folder's name differs each time, and must not matter."""
-    scratch = paths.build() / "determinism"
-    scratch.mkdir(parents=True, exist_ok=True)
     start = identity.start_of(one)
     if start is not None:
         images.ensure(start, build)
-    with tempfile.TemporaryDirectory(dir=scratch) as folder:
-        return run.execute(one, build, Path(folder), lambda line: None)
+    with lock.scratch("determinism") as folder:
+        return run.execute(one, build, folder, lambda line: None)
 
 
 def rebuild(target: Path) -> None:
@@ -82,12 +79,11 @@ def rebuild(target: Path) -> None:
     cache.mkdir(exist_ok=True)
     target.mkdir(parents=True)
     (target / "cache").symlink_to(cache)
-    cargo = ["cargo", "build", "--release", "--locked", "--manifest-path", "lab/disk/Cargo.toml"]
     steps = (
-        ("disk model, again", "1 min", cargo),
+        ("disk model, again", "1 min", ["lab/disk/build.sh"]),
         ("QEMU, again", "4 min", ["lab/qemu/build.sh"]),
-        ("guest image, again", "2 min", [sys.executable, "lab/guest/build.py"]),
-        ("volume managers, again", "30 s", [sys.executable, "lab/volumes/build.py"]),
+        ("guest image, again", "2 min", [sys.executable, "-m", "lab.guest.build"]),
+        ("volume managers, again", "30 s", [sys.executable, "-m", "lab.volumes.build"]),
         ("workloads, again", "10 s", [sys.executable, "-m", "workloads.build"]),
     )
     for name, about, command in steps:
@@ -121,6 +117,7 @@ def main(argv: list[str] | None = None) -> int:
         os.chdir(paths.ROOT)
         builds = [paths.build()]
         if options.rebuild:
+            lock.keep("rebuild", alone=True, what="determinism with a second build")
             builds.append(paths.build() / "rebuild")
             rebuild(builds[1])
         total, bad = 0, 0

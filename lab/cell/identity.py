@@ -17,11 +17,25 @@ from lab.cell import catalogue, cells, config, filesystems, job, volumes
 from lab.cell.errors import EnvironmentMissing
 from lab.cell.paths import ROOT, build
 
+IMAGE_TOOLS = (
+    *(f"lab/guest/{name}.py" for name in ("host", "imaging", "lockfile", "packages", "toolchain", "wishes")),
+    *(f"envs/{name}" for name in ("guest.lock", "toolchain.lock", "toolchain-packages.txt")),
+)
+"""What every image is made with, whatever is put into it: compiler, C library, erofs."""
+
 SOURCES = {
     "qemu": ("lab/qemu", "envs/qemu.lock"),
-    "model": ("lab/disk",),
-    "guest": ("lab/guest", "envs/guest.lock", "envs/kernel.lock", "envs/guest-packages.txt", "workloads/common"),
-    **{name: (f"workloads/{name}", "workloads/common", "workloads/build.py") for name in cells.WORKLOADS},
+    # What QEMU links; the command line, the importer and the pictures are other crates beside it.
+    "model": ("lab/disk/model",),
+    # What the program is built from; it is in no result's identity.
+    "spindle-disk": ("lab/disk",),
+    "guest": (
+        "lab/guest",
+        *(f"envs/{name}" for name in ("guest.lock", "kernel.lock", "toolchain.lock")),
+        *(f"envs/{name}" for name in ("guest-packages.txt", "toolchain-packages.txt")),
+        "workloads/common",
+    ),
+    **{name: (f"workloads/{name}", "workloads/common", "workloads/build.py", *IMAGE_TOOLS) for name in cells.WORKLOADS},
     # Tools of software arrays; each kind of array is an input of its own (volume()).
     "volumes": (
         *(f"lab/volumes/{name}" for name in ("build.py", "modules.txt", "packages.txt")),
@@ -263,7 +277,7 @@ def files(profile: str) -> dict[str, object]:
 
 
 BUILT_FROM = {
-    "disk": ("model",),
+    "disk": ("model", "spindle-disk"),
     "qemu": ("qemu", "model"),
     "guest": ("guest",),
     "volumes": ("volumes", "guest"),

@@ -12,15 +12,21 @@ import argparse
 import re
 import signal
 import sys
-import tempfile
+from contextlib import suppress
 from pathlib import Path
 
-from lab.cell import boot, catalogue, cells, filesystems, identity, job, judge, paths, volumes
-from lab.cell.errors import SpindleError
+from lab.cell import boot, catalogue, cells, filesystems, identity, job, judge, lock, paths, volumes
+from lab.cell.errors import AlreadyRunning, SpindleError
+
+
+def lock_of(files: list[Path]) -> str:
+    """The lock of an image, by its files."""
+    return f"filesystems/{files[0].stem}"
 
 
 def make(image: identity.Image, build: Path) -> list[Path]:
-    """Make one image, whole or not at all, and the empty one behind it where that is missing; returns its files."""
+    """Make one image, whole or not at all, and the empty one behind it where that is missing; returns its files. Nobody
+    starts from it meanwhile."""
     catalogue.require("drives", image.drive, "--drive")
     filesystems.require(image.file_system, "--file-system")
     volumes.require(image.array, catalogue.controller(identity.image_controller(image)), "--array")
@@ -30,11 +36,11 @@ def make(image: identity.Image, build: Path) -> list[Path]:
     if image.workload:
         ensure(image.empty, build)
     one = identity.image_run(image)
-    scratch = build / "run"
-    scratch.mkdir(parents=True, exist_ok=True)
     targets[0].parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=scratch) as folder:
-        work = Path(folder)
+    with (
+        lock.hold(lock_of(targets), alone=True, what=f"image {image.name}", build=build),
+        lock.scratch("image") as work,
+    ):
         left = boot.boot(one, build, work, lambda line: print(line, file=sys.stderr))
         said = left.report.cells.get(job.IMAGE_LABEL)
         problem = left.problem or (judge.check_problem(left.report) if image.workload else None)
@@ -55,17 +61,26 @@ def make(image: identity.Image, build: Path) -> list[Path]:
 
 
 def drop_others(image: identity.Image, current: list[Path]) -> None:
-    """Remove what was made of older sources; trials with other assumptions make theirs again."""
+    """Remove what was made of older sources, but for what somebody starts from; trials with other assumptions make
+    theirs again."""
     made = re.compile(rf"{re.escape(image.name)}\.[0-9a-f]{{16}}(\.disk[0-9]+)?\.img")
     for old in current[0].parent.glob(f"{image.name}.*.img"):
         if made.fullmatch(old.name) and old not in current:
-            old.unlink()
+            with (
+                suppress(AlreadyRunning),
+                lock.hold(lock_of([old]), alone=True, what=f"removal of {old.name}", refuse=True, build=old.parents[1]),
+            ):
+                old.unlink(missing_ok=True)
 
 
 def ensure(image: identity.Image, build: Path) -> list[Path]:
     """Make an image if it is not there; returns its files."""
     files = identity.image_paths(build, image)
-    return files if all(path.is_file() for path in files) else make(image, build)
+    if all(path.is_file() for path in files):
+        return files
+    with lock.hold(lock_of(files), alone=True, what=f"image {image.name}", build=build):
+        # Somebody else may have made it while this one waited.
+        return files if all(path.is_file() for path in files) else make(image, build)
 
 
 def main(argv: list[str] | None = None) -> int:

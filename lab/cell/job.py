@@ -30,6 +30,8 @@ PROGRAMS = {"rawio": "rawio", "fio": "fio-rawio"}
 FS_PROGRAMS = {"fio": "fio-mix"}
 """Program of a workload on a file system, where it is not called like the workload."""
 VM = "/proc/sys/vm"
+SANDBOX = "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny"
+"""System calls that QEMU does not need: it is ended if it makes one."""
 
 
 def queue_settings(run: Run, cell: Cell, disk: str) -> list[tuple[str, str]]:
@@ -372,7 +374,7 @@ def qemu_command(run: Run, build: str, work: str, kernel_append: str) -> list[st
         "clock=vm,base=2000-11-22T00:00:00",
     ]
     command += ["-m", str(config.assumption(run.paper, "memory_mib"))]
-    command += ["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]
+    command += ["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-sandbox", SANDBOX]
     command += ["-kernel", f"{build}/guest/vmlinux", "-initrd", f"{build}/guest/initramfs.cpio"]
     command += ["-append", kernel_append]
     command += ["-serial", f"file:{work}/console.log", "-serial", f"file:{work}/agent.log"]

@@ -14,6 +14,14 @@ def build() -> Path:
     return (ROOT / BUILD).resolve()
 
 
+def shown_build() -> str:
+    """The build directory as a message names it: from the root where it lies below it."""
+    try:
+        return str(build().relative_to(ROOT.resolve()))
+    except ValueError:
+        return str(build())
+
+
 def cell_dir(profile: str, cell_id: str) -> Path:
     """Folder of one cell's result, relative to the root."""
     return Path("results") / profile / "cells" / cell_id

@@ -63,10 +63,10 @@ def main(argv: list[str] | None = None) -> int:
     options = parser.parse_args(argv)
     try:
         config.plan(options.profile)
-        lock.acquire()
-        shutil.rmtree(paths.build() / "run", ignore_errors=True)
-        for name, reason in sweep(paths.ROOT / "results" / options.profile, current_lock()):
-            print(f"again: {name}: {reason}", file=sys.stderr)
+        with lock.hold(lock.RESULTS, alone=True, what=f"retry of profile {options.profile}"):
+            lock.sweep()
+            for name, reason in sweep(paths.ROOT / "results" / options.profile, current_lock()):
+                print(f"again: {name}: {reason}", file=sys.stderr)
     except SpindleError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

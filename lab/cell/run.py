@@ -11,7 +11,6 @@ import argparse
 import errno
 import signal
 import sys
-import tempfile
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -45,8 +44,9 @@ def made_of(run: cells.Run, cell: cells.Cell, build: Path) -> dict:
 
 def execute(run: cells.Run, build: Path, work: Path, say, stall_s: float = boot.STALL_S) -> Outcome:
     """Serve a run: boot it and judge what it left."""
-    made = {cell.id: made_of(run, cell, build) for cell in run.cells}
-    left = boot.boot(run, build, work, say, stall_s)
+    with lock.hold(*boot.things(run), what=f"run {run.id}", build=build):
+        made = {cell.id: made_of(run, cell, build) for cell in run.cells}
+        left = boot.boot(run, build, work, say, stall_s)
     found = judge.facts(run, left.report, left.traces, left.problem, left.console, left.marks)
     outcome = Outcome({}, {}, left.console, left.command, left.timing)
     for cell in run.cells:
@@ -79,16 +79,14 @@ def serve(profile: str, run_id: str, left: Callable[[str], str] | None = None) -
     run = cells.run(profile, run_id)
     log_path = paths.ROOT / "results" / profile / "logs" / f"{run_id}.log"
     log_path.parent.mkdir(parents=True, exist_ok=True)
-    scratch = paths.build() / "run"
-    scratch.mkdir(parents=True, exist_ok=True)
     boot.require_space(log_path.parent, boot.space_needed(run))
-    with open(log_path, "w", encoding="utf-8") as log, tempfile.TemporaryDirectory(dir=scratch) as folder:
+    with open(log_path, "w", encoding="utf-8") as log, lock.scratch("run") as folder:
 
         def say(line: str) -> None:
             print(line, file=log, flush=True)
 
         last_reason = None
-        outcome = execute(run, paths.build(), Path(folder), say)
+        outcome = execute(run, paths.build(), folder, say)
         for cell in run.cells:
             result = outcome.results[cell.id]
             store.put_in_place(paths.ROOT / paths.cell_dir(profile, cell.id), outcome.files[cell.id])
@@ -111,8 +109,8 @@ def main(argv: list[str] | None = None, left: Callable[[str], str] | None = None
     # As an exception it unwinds: QEMU is ended and the scratch folder removed.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
-        lock.join()
-        serve(options.profile, options.run, left)
+        with lock.hold(lock.RESULTS, alone=True, what=f"run {options.run} of profile {options.profile}"):
+            serve(options.profile, options.run, left)
     except SpindleError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Run one long command with a name, a rough duration, and its output in a log.
 
-    python -m lab.cell.step --name QEMU --about '4 min' --log build/logs/qemu.log -- lab/qemu/build.sh
+    python -m lab.cell.step --name QEMU --about '4 min' --alone qemu --log build/logs/qemu.log -- lab/qemu/build.sh
 
-Prints one line at the start and one at the end; a failure prints the log's last lines. Standard library only:
-envs/bootstrap uses it before anything is installed.
+Prints one line at the start and one at the end; a failure prints the log's last lines. With --alone and --share it
+holds locks (lab/cell/lock.py) meanwhile, so that whoever waits reads for whom on the terminal and not in the log.
 """
 
 import argparse
@@ -12,7 +12,11 @@ import os
 import subprocess
 import sys
 import time
+from contextlib import ExitStack
 from pathlib import Path
+
+from lab.cell import lock
+from lab.cell.errors import SpindleError
 
 TAIL_LINES = 15
 
@@ -46,9 +50,20 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--name", required=True, help="what people read")
     parser.add_argument("--about", required=True, help="rough duration")
     parser.add_argument("--log", required=True, type=Path, help="file for the output")
+    parser.add_argument("--alone", action="append", default=[], metavar="LOCK", help="hold it alone; repeatable")
+    parser.add_argument("--share", action="append", default=[], metavar="LOCK", help="share it; repeatable")
     parser.add_argument("command", nargs="+", help="after --")
     options = parser.parse_args(argv)
-    return run(options.name, options.about, options.log, options.command, dict(os.environ))
+    try:
+        with ExitStack() as stack:
+            if options.share:
+                stack.enter_context(lock.hold(*options.share, what=options.name))
+            if options.alone:
+                stack.enter_context(lock.hold(*options.alone, alone=True, what=f"build of {options.name}"))
+            return run(options.name, options.about, options.log, options.command, dict(os.environ))
+    except SpindleError as error:
+        print(f"{options.name}: error: {error}", file=sys.stderr)
+        return 1
 
 
 if __name__ == "__main__":

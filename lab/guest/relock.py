@@ -1,6 +1,8 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Write envs/guest.lock anew from envs/guest-packages.txt, and envs/kernel.lock for the kernel in it.
+"""Write envs/guest.lock anew from envs/guest-packages.txt, envs/kernel.lock for the kernel in it, and
+envs/toolchain.lock from envs/toolchain-packages.txt.
+
+    python -m lab.guest.relock
 
 The packages are resolved by the host's apt with its mirrors, but against a
 made-up list of installed packages: what the host has installed plays no part.
@@ -10,40 +12,16 @@ without them and without what only they would bring.
 
 import re
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
-import kernel_modules
-from lockfile import LockError, Package, parse, render
+from lab.guest import kernel_modules, toolchain
+from lab.guest.host import REPOSITORY, one_message
+from lab.guest.lockfile import LockError, Package, parse, render
+from lab.guest.wishes import RelockError, parse_wishes
 
-REPOSITORY = Path(__file__).resolve().parents[2]
 WISHES = REPOSITORY / "envs" / "guest-packages.txt"
 LOCK = REPOSITORY / "envs" / "guest.lock"
-KERNEL_LOCK = REPOSITORY / "envs" / "kernel.lock"
-
-_NAME = re.compile(r"(-?)([a-z0-9][a-z0-9+.-]+)")
-
-
-class RelockError(Exception):
-    """The lock cannot be written; the message says what, where and the next step."""
-
-
-def parse_wishes(text: str, where: str = "envs/guest-packages.txt") -> tuple[list[str], list[str]]:
-    """Return the packages wanted and those left out."""
-    wanted: list[str] = []
-    left_out: list[str] = []
-    for number, line in enumerate(text.splitlines(), start=1):
-        word = line.partition("#")[0].strip()
-        if not word:
-            continue
-        match = _NAME.fullmatch(word)
-        if not match:
-            raise RelockError(
-                f'{where}:{number}: {word!r} is not a package name; a line is "package  # why" or "-package  # why"'
-            )
-        (left_out if match[1] else wanted).append(match[2])
-    return wanted, left_out
 
 
 def parse_simulation(text: str) -> list[tuple[str, str]]:
@@ -76,7 +54,7 @@ def _apt(command: list[str], status: Path) -> str:
     if done.returncode != 0:
         raise RelockError(
             f"`{' '.join(command[:3])} ...` failed: {done.stderr.strip() or done.stdout.strip()}\n"
-            "Check the names in envs/guest-packages.txt, and that `apt-get update` has been run."
+            "Check the names in the wish list, and that `apt-get update` has been run."
         )
     return done.stdout
 
@@ -99,6 +77,21 @@ def resolve(wanted: list[str], left_out: list[str]) -> list[Package]:
         chosen = parse_simulation(_apt(["apt-get", "--simulate", "install", *wanted], status))
         records = parse_records(_apt(["apt-cache", "show", *(f"{name}={version}" for name, version in chosen)], status))
     return sorted(set(records))
+
+
+def resolve_beside_guest(wanted: list[str], left_out: list[str]) -> list[Package]:
+    """Return WANTED and what they depend on, but for what envs/guest.lock has."""
+    _, guest_left_out = parse_wishes(WISHES.read_text())
+    # The kernel's package changes its name; nothing depends on it.
+    in_guest = [package.name for package in parse(LOCK.read_text()) if not re.match(r"linux-image-\d", package.name)]
+    return resolve(wanted, sorted({*left_out, *guest_left_out, *in_guest} - {*wanted}))
+
+
+def of_toolchain() -> list[Package]:
+    """Return what the toolchain needs and the guest has not."""
+    wanted, left_out = parse_wishes(toolchain.WISHES.read_text(), "envs/toolchain-packages.txt")
+    in_guest = {package.name for package in parse(LOCK.read_text())}
+    return resolve_beside_guest([name for name in wanted if name not in in_guest], left_out)
 
 
 def of_kernel(packages: list[Package]) -> list[Package]:
@@ -133,15 +126,13 @@ def write(lock: Path, packages: list[Package]) -> None:
 
 
 def main() -> None:
-    """Rewrite both locks."""
+    """Rewrite the three locks."""
     packages = resolve(*parse_wishes(WISHES.read_text()))
     kernel = of_kernel(packages)
     write(LOCK, packages)
-    write(KERNEL_LOCK, kernel)
+    write(kernel_modules.LOCK, kernel)
+    write(toolchain.LOCK, of_toolchain())
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except (RelockError, LockError, OSError) as error:
-        sys.exit(f"relock: {error}")
+    one_message("relock", main, RelockError, LockError)

@@ -65,14 +65,14 @@ Name: spindle-disk
 Description: mechanical storage model
 Version: 1
 Libs: $library -lm -ldl -lpthread
-Cflags: -I$root/lab/disk/include
+Cflags: -I$root/lab/disk/model/include
 EOF
     # Debian's own tools first: a Python or meson from elsewhere may lack parts.
     (cd "$work/build" &&
         PATH=/usr/sbin:/usr/bin:/sbin:/bin PKG_CONFIG_PATH="$work/pkgconfig" \
             ../source/configure --target-list=x86_64-softmmu \
             --without-default-features --without-default-devices \
-            --with-devices-x86_64=spindle --enable-system --enable-tcg --enable-spindle \
+            --with-devices-x86_64=spindle --enable-system --enable-tcg --enable-seccomp --enable-spindle \
             --disable-docs --disable-install-blobs --audio-drv-list= \
             --extra-cflags="-ffile-prefix-map=$work=." >"$out/configure.log" 2>&1) ||
         { rm -f "$work/build/build.ninja"; die "configure failed, see $out/configure.log:

@@ -1,8 +1,7 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Build the volume managers' image: build/volumes/tools.erofs, mounted in the guest at /run/workload/tools.
 
-    python lab/volumes/build.py
+    python -m lab.volumes.build
 
 It is an image of its own, because what is put into the guest's system disk re-runs every cell. Its top folder is on
 the guest's search path:
@@ -20,17 +19,15 @@ import json
 import os
 import re
 import shutil
-import sys
 from pathlib import Path
 
-REPOSITORY = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(REPOSITORY / "lab" / "guest"))  # The guest's build is made of programs, not of a package.
-
-from imaging import BuildError, make_erofs, run, sha256  # noqa: E402
-from lockfile import LockError, Package, parse  # noqa: E402
-from relock import RelockError, parse_wishes  # noqa: E402
-
-import build as guest  # noqa: E402
+from lab.guest import build as guest
+from lab.guest import kernel_modules, modules
+from lab.guest.host import REPOSITORY, BuildError, build_folder, one_message, run, sha256
+from lab.guest.imaging import make_erofs
+from lab.guest.lockfile import LockError, Package, parse
+from lab.guest.packages import fetch_all
+from lab.guest.wishes import RelockError, parse_wishes
 
 HERE = REPOSITORY / "lab" / "volumes"
 LOCK = REPOSITORY / "envs" / "volumes.lock"
@@ -70,9 +67,9 @@ def add_modules(kernel: Path, root: Path, scratch: Path) -> None:
     trees = list((unpacked / "lib" / "modules").iterdir())
     if len(trees) != 1:
         raise BuildError(f"{kernel.name}: {len(trees)} kernels in it, expected one")
-    guest_boot, guest_other = guest.parse_modules(guest.MODULES.read_text())
-    debian = [name for name in guest_boot + guest_other if name not in guest.kernel_modules.MODULES]
-    in_guest = set(guest.module_closure(debian, trees[0]))
+    guest_boot, guest_other = modules.parse_modules(modules.MODULES.read_text())
+    debian = [name for name in guest_boot + guest_other if name not in kernel_modules.MODULES]
+    in_guest = set(modules.module_closure(debian, trees[0]))
     (root / "modules").mkdir()
     for number, line in enumerate((HERE / "modules.txt").read_text().splitlines(), start=1):
         name = line.partition("#")[0].strip()
@@ -81,12 +78,12 @@ def add_modules(kernel: Path, root: Path, scratch: Path) -> None:
         if not re.fullmatch(r"[a-z0-9_-]+", name):
             raise BuildError(f"lab/volumes/modules.txt:{number}: {name!r} is not a module's name")
         order = []
-        for file in guest.module_closure([name], trees[0]):
+        for file in modules.module_closure([name], trees[0]):
             module = file.stem.replace("-", "_")
             order.append(f"{'guest' if file in in_guest else 'here'} {module}\n")
             if file not in in_guest and not (root / "modules" / f"{module}.ko").exists():
                 shutil.copyfile(file, root / "modules" / f"{module}.ko")
-                guest.strip_signature(root / "modules" / f"{module}.ko")
+                modules.strip_signature(root / "modules" / f"{module}.ko")
         (root / "modules" / name).write_text("".join(order))
 
 
@@ -101,7 +98,7 @@ def build_image(build: Path, scratch: Path) -> list[str]:
     missing = sorted(set(wanted) - {package.name for package in packages})
     if missing:
         raise BuildError(f"envs/volumes.lock: {missing[0]} is not in it; run `make relock`")
-    debs, moved = guest.fetch_all([*packages, kernel], build / "cache" / "debs", scratch / "download")
+    debs, moved = fetch_all([*packages, kernel], build / "cache" / "debs", scratch / "download")
     root = scratch / "root"
     root.mkdir()
     add_modules(debs.pop(kernel.name), root, scratch)
@@ -122,7 +119,7 @@ def build_image(build: Path, scratch: Path) -> list[str]:
 def main() -> None:
     """Build the image, whole or not at all."""
     os.umask(0o022)
-    build = Path(os.environ.get("SPINDLE_BUILD", REPOSITORY / "build")).absolute()
+    build = build_folder()
     out, scratch = build / "volumes", build / "volumes" / ".tmp"
     out.mkdir(parents=True, exist_ok=True)
     with (out / ".busy").open("w") as busy:
@@ -139,7 +136,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except (BuildError, LockError, RelockError, OSError) as error:
-        sys.exit(f"volumes: {error}")
+    one_message("volumes", main, LockError, RelockError)

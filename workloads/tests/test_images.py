@@ -3,7 +3,7 @@
 
 import pytest
 
-from lab.guest.imaging import BuildError
+from lab.guest.host import BuildError
 from workloads import build
 
 

@@ -6,11 +6,9 @@ import os
 import subprocess
 import sys
 
-import pytest
-
 from lab.cell import catalogue, cells, determinism, failures, identity, lock, paths, retry, run, step
-from lab.cell.errors import AlreadyRunning
 
+ROOT = paths.ROOT
 RUN = "ide-piix.deskstar-75gxp.tnone.both"
 
 
@@ -72,22 +70,32 @@ def test_identity_of_a_cell_ignores_what_comes_after(lab):
     assert texts["job"].count("cell ") == 1
 
 
-def test_lock_second_report_is_told(lab, tmp_path):
-    results = tmp_path / "locked"
-    held = lock.acquire(results)
-    with pytest.raises(AlreadyRunning, match=f"another report is being made here \\(process {os.getpid()}\\)"):
-        lock.acquire(results)
-    os.close(held)
-    os.close(lock.acquire(results))
+def test_report_leaves_the_scratch_folder_of_an_attempt_at_work(lab):
+    """`make report` removed it; the attempt then died of a missing file."""
+    with lock.scratch("attempt") as folder:
+        (paths.build() / "run" / "left-by-a-killed-run").mkdir()
+        assert retry.main(["--profile", "smoke"]) == 0
+        assert os.listdir(folder.parent) == [folder.name]
 
 
-def test_lock_leftover_run_is_noticed(lab, tmp_path):
-    results = tmp_path / "locked"
-    os.close(lock.acquire(results))
-    orphan = lock.join(results)
-    with pytest.raises(AlreadyRunning, match="runs of an earlier report that was killed"):
-        lock.acquire(results)
-    os.close(orphan)
+def test_report_is_refused_while_another_is_made(lab, capsys):
+    held = lock.HOLDS
+    with lock.hold("results", alone=True, what="report of profile quick"):
+        entries = os.environ.pop(held)
+        code = (
+            "import sys\nfrom lab.cell import paths, retry\nfrom pathlib import Path\npaths.ROOT = Path(sys.argv[1])\n"
+        )
+        code += "paths.BUILD = Path(sys.argv[2])\nsys.exit(retry.main(['--profile', 'smoke']))"
+        done = subprocess.run(
+            [sys.executable, "-c", code, str(paths.ROOT), str(lab)],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        os.environ[held] = entries
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: these results: in use: report of profile quick (process ")
 
 
 def test_determinism_same_bytes(lab, monkeypatch):

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import pytest
 import zstandard
@@ -263,3 +264,11 @@ def test_run_killed_parent_leaves_no_child(lab):
                 return
         time.sleep(0.05)
     pytest.fail("the child outlived its parent")
+
+
+def test_run_time_left_counts_the_markers_of_a_script(lab):
+    """A scripted boot with several markers printed a negative time."""
+    one = cells.run("smoke", RUN)
+    assert boot.markers(one) == len(one.cells)
+    script = ("cell a 1", "end", "cell b 1", "end", "cell c 1", "end", "cell check 1", "end")
+    assert boot.markers(replace(one, script=script)) == 3

@@ -5,6 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from lab.guest import kernel_modules, lockfile, relock, toolchain
+from lab.guest.build import LOCK
+from lab.guest.wishes import RelockError, parse_wishes
+
 ROOT = Path(__file__).resolve().parents[3]
 SUM = "0" * 64
 HEADER = "# spindle-guest-lock/1 name version arch sha256"
@@ -14,14 +18,14 @@ def lock(*lines: str) -> str:
     return "\n".join([HEADER, *lines]) + "\n"
 
 
-def test_lock_round_trip(lockfile):
+def test_lock_round_trip():
     text = lock(f"fio\t3.33-3\tamd64\t{SUM}", f"libaio1\t1:0.3~rc+b1\tamd64\t{SUM}", f"seabios\t1.16.2-1\tall\t{SUM}")
     packages = lockfile.parse(text)
     assert [package.name for package in packages] == ["fio", "libaio1", "seabios"]
     assert lockfile.render(packages[::-1]) == text
 
 
-def test_lock_deb_name_like_apt(lockfile):
+def test_lock_deb_name_like_apt():
     package = lockfile.Package("qemu-system-data", "1:7.2+dfsg-7", "all", SUM)
     assert package.deb == "qemu-system-data_1%3a7.2+dfsg-7_all.deb"
 
@@ -41,27 +45,36 @@ def test_lock_deb_name_like_apt(lockfile):
         (lock(f"fio\t1\tall\t{SUM}", f"bio\t2\tall\t{SUM}"), "envs/guest.lock:3: bio after fio"),
     ],
 )
-def test_lock_bad(lockfile, text, message):
+def test_lock_bad(text, message):
     with pytest.raises(lockfile.LockError) as error:
         lockfile.parse(text)
     assert message in str(error.value)
     assert "make relock" in str(error.value)
 
 
-def test_lock_of_repository_covers_wishes(lockfile, relock):
-    wanted, left_out = relock.parse_wishes((ROOT / "envs" / "guest-packages.txt").read_text())
+def test_lock_of_repository_covers_wishes():
+    wanted, left_out = parse_wishes((ROOT / "envs" / "guest-packages.txt").read_text())
     locked = {package.name for package in lockfile.parse((ROOT / "envs" / "guest.lock").read_text())}
     assert set(wanted) <= locked, "run `make relock`"
     assert not set(left_out) & locked, "run `make relock`"
     assert sum(name.startswith("linux-image-6") for name in locked) == 1
 
 
-def test_wishes_bad_line(relock):
-    with pytest.raises(relock.RelockError, match=r"guest-packages.txt:2: 'two words' is not a package name"):
-        relock.parse_wishes("fio # why\ntwo words # why\n")
+def test_toolchain_lock_covers_wishes_and_nothing_of_the_guest():
+    """Compiler and C library have one version, the guest's: an SSH-like build in it uses the same."""
+    wanted, _ = parse_wishes(toolchain.WISHES.read_text(), "envs/toolchain-packages.txt")
+    own = {package.name for package in lockfile.parse(toolchain.LOCK.read_text(), "envs/toolchain.lock")}
+    guest = {package.name for package in lockfile.parse(LOCK.read_text())}
+    assert set(wanted) <= own | guest, "run `make relock`"
+    assert not own & guest, "run `make relock`"
 
 
-def test_relock_reads_simulation(relock):
+def test_wishes_bad_line():
+    with pytest.raises(RelockError, match=r"guest-packages.txt:2: 'two words' is not a package name"):
+        parse_wishes("fio # why\ntwo words # why\n")
+
+
+def test_relock_reads_simulation():
     text = (
         "NOTE: this is only a simulation\n"
         "Inst libc6 (2.36-9 Debian:12/oldstable [amd64]) []\n"
@@ -71,7 +84,7 @@ def test_relock_reads_simulation(relock):
     assert relock.parse_simulation(text) == [("libc6", "2.36-9"), ("fio", "3.33-3")]
 
 
-def test_relock_reads_records(relock, lockfile):
+def test_relock_reads_records():
     text = (
         f"Package: fio\nVersion: 3.33-3\nArchitecture: amd64\nDepends: libc6\nSHA256: {SUM}\n\n"
         f"Package: seabios\nVersion: 1.16.2-1\nArchitecture: all\nSHA256: {SUM}\n\n"
@@ -79,8 +92,8 @@ def test_relock_reads_records(relock, lockfile):
     assert [package.name for package in relock.parse_records(text)] == ["fio", "seabios"]
 
 
-def test_what_a_kernel_needs_follows_from_its_name(build):
-    names = build.kernel_modules.needed("linux-image-6.1.0-56-amd64")
+def test_what_a_kernel_needs_follows_from_its_name():
+    names = kernel_modules.needed("linux-image-6.1.0-56-amd64")
     assert names == [
         "linux-headers-6.1.0-56-amd64",
         "linux-headers-6.1.0-56-common",
@@ -89,14 +102,14 @@ def test_what_a_kernel_needs_follows_from_its_name(build):
     ]
 
 
-def test_both_locks_are_for_one_kernel(build, lockfile):
-    image = next(p for p in lockfile.parse(build.LOCK.read_text()) if p.name.startswith("linux-image-6"))
-    kernel = lockfile.parse(build.KERNEL_LOCK.read_text(), "envs/kernel.lock")
-    assert sorted(p.name for p in kernel) == sorted(build.kernel_modules.needed(image.name))
+def test_both_locks_are_for_one_kernel():
+    image = next(p for p in lockfile.parse(LOCK.read_text()) if p.name.startswith("linux-image-6"))
+    kernel = lockfile.parse(kernel_modules.LOCK.read_text(), "envs/kernel.lock")
+    assert sorted(p.name for p in kernel) == sorted(kernel_modules.needed(image.name))
     assert {p.version for p in kernel} == {image.version}
 
 
-def test_patches_say_their_licence(build):
-    for name in build.kernel_modules.MODULES:
-        for patch in build.kernel_modules.patches(name):
+def test_patches_say_their_licence():
+    for name in kernel_modules.MODULES:
+        for patch in kernel_modules.patches(name):
             assert patch.read_text().splitlines()[0] == "SPDX-License-Identifier: GPL-2.0-or-later", patch

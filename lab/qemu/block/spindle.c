@@ -32,7 +32,7 @@
 #include "sysemu/runstate.h"
 #include "spindle_disk.h"
 
-QEMU_BUILD_BUG_ON(SPINDLE_ABI_VERSION != 2);
+QEMU_BUILD_BUG_ON(SPINDLE_ABI_VERSION != 3);
 
 /* sysexits.h values; the cell runner tells them apart. */
 #define SPINDLE_EXIT_TIME_LIMIT 70
@@ -76,9 +76,12 @@ static struct {
     int64_t not_before_ns;      /* where spindle_finish() left the model */
     QEMUTimer *power_cut;
     QSIMPLEQ_HEAD(, SpindleUndo) undo;  /* oldest first */
+    QLIST_HEAD(, BDRVSpindleState) opened;
+    QEMUBH *finish_bh;
 } spindle;
 
 typedef struct BDRVSpindleState {
+    QLIST_ENTRY(BDRVSpindleState) next;
     int fd;
     char *filename;
     uint32_t unit;
@@ -211,12 +214,25 @@ static void spindle_timer_cb(void *opaque)
 
 /*
  * Finish all requests at once.  Whoever drains the disk, or stops the machine
- * (a panic, a signal), waits with the clock standing still.
+ * (a panic, a signal), waits with the clock standing still.  Commands that end
+ * this way took no time in the guest, so the trace says how many there were.
  */
 static void spindle_finish(void)
 {
+    uint64_t outstanding = spindle_lab_outstanding(spindle.lab);
+    char msg[SPINDLE_MESSAGE_MAX];
     int64_t next_ns;
 
+    if (outstanding) {
+        g_autofree char *words =
+            g_strdup_printf("drained %" PRIu64 " commands", outstanding);
+
+        if (spindle_lab_mark(spindle.lab, spindle_now(), words,
+                             msg, sizeof(msg)) < 0) {
+            error_report("spindle: mark '%s': %s", words, msg);
+            abort();
+        }
+    }
     while ((next_ns = spindle_next_event_ns(spindle.lab)) != SPINDLE_NEVER) {
         spindle.not_before_ns = next_ns;
         spindle_run_until(next_ns);
@@ -235,6 +251,22 @@ static void spindle_state_change(void *opaque, bool running, RunState state)
 static void coroutine_fn spindle_co_drain_begin(BlockDriverState *bs)
 {
     spindle_finish();
+}
+
+static void spindle_finish_bh(void *opaque)
+{
+    spindle_finish();
+}
+
+/*
+ * The guest has given up a command (a task management function of SCSI), and
+ * waits for its end.  No drive is modelled that aborts one halfway: end it as
+ * a reset would.  Not here, because the device is at work on its own list of
+ * commands.  In lockstep mode a bottom half runs before the guest goes on.
+ */
+static void spindle_cancel(BlockDriverState *bs)
+{
+    qemu_bh_schedule(spindle.finish_bh);
 }
 
 static void spindle_time_limit_cb(void *opaque)
@@ -328,9 +360,10 @@ static void spindle_power_cut_cb(void *opaque)
 }
 
 /* Wait, in virtual time, until the model acknowledges the request. */
-static int coroutine_fn spindle_co_request(BDRVSpindleState *s, uint32_t op,
+static int coroutine_fn spindle_co_request(BlockDriverState *bs, uint32_t op,
                                            int64_t offset, int64_t bytes)
 {
+    BDRVSpindleState *s = bs->opaque;
     char msg[SPINDLE_MESSAGE_MAX];
     SpindleRequest req = { .co = qemu_coroutine_self() };
 
@@ -348,7 +381,15 @@ static int coroutine_fn spindle_co_request(BDRVSpindleState *s, uint32_t op,
         error_report("spindle: %s", msg);
         return -EIO;
     }
-    spindle_rearm();
+    if (bs->quiesce_counter) {
+        /*
+         * Who has drained the node waits for this one, too, and timers do not
+         * run: bdrv_close() flushes.
+         */
+        qemu_bh_schedule(spindle.finish_bh);
+    } else {
+        spindle_rearm();
+    }
     while (!req.done) {
         qemu_coroutine_yield();
     }
@@ -398,7 +439,7 @@ static int coroutine_fn spindle_co_preadv(BlockDriverState *bs, int64_t offset,
     ssize_t n;
     int ret;
 
-    ret = spindle_co_request(s, SPINDLE_READ, offset, bytes);
+    ret = spindle_co_request(bs, SPINDLE_READ, offset, bytes);
     if (ret < 0) {
         return ret;
     }
@@ -424,8 +465,8 @@ static int coroutine_fn spindle_co_pwritev(BlockDriverState *bs, int64_t offset,
         return spindle_co_command(command);
     }
 
-    ret = spindle_co_request(s, flags & BDRV_REQ_FUA ? SPINDLE_WRITE_FUA
-                                                     : SPINDLE_WRITE,
+    ret = spindle_co_request(bs, flags & BDRV_REQ_FUA ? SPINDLE_WRITE_FUA
+                                                      : SPINDLE_WRITE,
                              offset, bytes);
     if (ret < 0) {
         return ret;
@@ -440,7 +481,7 @@ static int coroutine_fn spindle_co_pwritev(BlockDriverState *bs, int64_t offset,
 
 static int coroutine_fn spindle_co_flush(BlockDriverState *bs)
 {
-    return spindle_co_request(bs->opaque, SPINDLE_FLUSH, 0, 0);
+    return spindle_co_request(bs, SPINDLE_FLUSH, 0, 0);
 }
 
 static int64_t spindle_getlength(BlockDriverState *bs)
@@ -483,6 +524,7 @@ static bool spindle_lab_get(const char *topology, Error **errp)
     }
     spindle.topology = g_strdup(topology);
     spindle.timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, spindle_timer_cb, NULL);
+    spindle.finish_bh = qemu_bh_new(spindle_finish_bh, NULL);
     qemu_co_queue_init(&spindle.idle_waiters);
     QSIMPLEQ_INIT(&spindle.undo);
     spindle.state_change =
@@ -508,6 +550,7 @@ static void spindle_lab_put(void)
     spindle_flush_trace();
     qemu_del_vm_change_state_handler(spindle.state_change);
     timer_free(spindle.timer);
+    qemu_bh_delete(spindle.finish_bh);
     if (spindle.trace && fclose(spindle.trace)) {
         spindle_host_failure("write trace", spindle.trace_name, errno);
     }
@@ -517,19 +560,19 @@ static void spindle_lab_put(void)
     memset(&spindle, 0, sizeof(spindle));
 }
 
-static bool spindle_open_trace(const char *name, Error **errp)
+/* Nothing of the lab changes here: the rest of the open may still fail. */
+static bool spindle_open_trace(const char *name, FILE **trace, Error **errp)
 {
     if (spindle.trace) {
         error_setg(errp, "trace '%s': the lab is already traced to '%s'; "
                    "name a trace on one node", name, spindle.trace_name);
         return false;
     }
-    spindle.trace = fopen(name, "w");
-    if (!spindle.trace) {
+    *trace = fopen(name, "w");
+    if (!*trace) {
         error_setg_file_open(errp, errno, name);
         return false;
     }
-    spindle.trace_name = g_strdup(name);
     return true;
 }
 
@@ -571,14 +614,63 @@ static bool spindle_open_data(BDRVSpindleState *s, bool read_only, Error **errp)
     return true;
 }
 
+/* Numbers that arm a timer, checked before anything is armed. */
+static bool spindle_check_times(uint64_t time_limit_s, uint64_t power_cut_ns,
+                                Error **errp)
+{
+    if (time_limit_s > INT64_MAX / NANOSECONDS_PER_SECOND) {
+        error_setg(errp, "time-limit-s=%" PRIu64 " is too large", time_limit_s);
+        return false;
+    }
+    if (power_cut_ns > INT64_MAX || (power_cut_ns && spindle.power_cut)) {
+        error_setg(errp, "power-cut-ns=%" PRIu64 " %s", power_cut_ns,
+                   spindle.power_cut ? "is the second; one node sets it for "
+                                       "the whole lab"
+                                     : "is too large");
+        return false;
+    }
+    return true;
+}
+
+static void spindle_arm(BDRVSpindleState *s, uint64_t power_cut_ns)
+{
+    if (s->time_limit_s) {
+        s->time_limit = timer_new_ns(QEMU_CLOCK_VIRTUAL,
+                                     spindle_time_limit_cb, s);
+        timer_mod_ns(s->time_limit, s->time_limit_s * NANOSECONDS_PER_SECOND);
+    }
+    if (power_cut_ns) {
+        spindle.power_cut = timer_new_ns(QEMU_CLOCK_VIRTUAL,
+                                         spindle_power_cut_cb, NULL);
+        timer_mod_ns(spindle.power_cut, power_cut_ns);
+    }
+}
+
+/* A second node of a unit would be a second file with the same drive. */
+static bool spindle_unit_is_free(uint32_t unit, const char *name, Error **errp)
+{
+    BDRVSpindleState *other;
+
+    QLIST_FOREACH(other, &spindle.opened, next) {
+        if (other->unit == unit) {
+            error_setg(errp, "unit '%s' is in use by another node, with the "
+                       "file '%s'; give each node a unit of its own", name,
+                       other->filename);
+            return false;
+        }
+    }
+    return true;
+}
+
 static int spindle_file_open(BlockDriverState *bs, QDict *options, int flags,
                              Error **errp)
 {
     BDRVSpindleState *s = bs->opaque;
     QemuOpts *opts = qemu_opts_create(&runtime_opts, NULL, 0, &error_abort);
-    const char *topology, *unit, *value;
+    const char *topology, *unit, *queue, *trace_name;
     char msg[SPINDLE_MESSAGE_MAX];
     uint64_t power_cut_ns;
+    FILE *trace = NULL;
     int32_t number;
     int ret = -EINVAL;
 
@@ -598,15 +690,29 @@ static int spindle_file_open(BlockDriverState *bs, QDict *options, int flags,
         goto out;
     }
 
+    /* First all that only looks, so that a failure leaves nothing behind. */
     number = spindle_unit_find(spindle.lab, unit, msg, sizeof(msg));
     if (number < 0) {
         error_setg(errp, "unit '%s': %s", unit, msg);
         goto put;
     }
     s->unit = number;
+    s->control = qemu_opt_get_bool(opts, "control", false);
+    s->time_limit_s = qemu_opt_get_number(opts, "time-limit-s", 0);
+    power_cut_ns = qemu_opt_get_number(opts, "power-cut-ns", 0);
+    if (!spindle_check_times(s->time_limit_s, power_cut_ns, errp) ||
+        !spindle_unit_is_free(s->unit, unit, errp) ||
+        !spindle_open_data(s, !(flags & BDRV_O_RDWR), errp)) {
+        goto put;
+    }
+    trace_name = qemu_opt_get(opts, "trace");
+    if (trace_name && !spindle_open_trace(trace_name, &trace, errp)) {
+        goto put;
+    }
 
-    value = qemu_opt_get(opts, "queue");
-    if (value && !spindle_set(s, "queue", value, errp)) {
+    /* Then the model's settings, which the next open of the unit overrides. */
+    queue = qemu_opt_get(opts, "queue");
+    if (queue && !spindle_set(s, "queue", queue, errp)) {
         goto put;
     }
     if (qemu_opt_get(opts, "write-cache") &&
@@ -616,44 +722,23 @@ static int spindle_file_open(BlockDriverState *bs, QDict *options, int flags,
                      errp)) {
         goto put;
     }
-    if (!spindle_open_data(s, !(flags & BDRV_O_RDWR), errp)) {
-        goto put;
-    }
-    value = qemu_opt_get(opts, "trace");
-    if (value && !spindle_open_trace(value, errp)) {
-        goto put;
-    }
 
-    s->control = qemu_opt_get_bool(opts, "control", false);
-    s->time_limit_s = qemu_opt_get_number(opts, "time-limit-s", 0);
-    if (s->time_limit_s > INT64_MAX / NANOSECONDS_PER_SECOND) {
-        error_setg(errp, "time-limit-s=%" PRIu64 " is too large",
-                   s->time_limit_s);
-        goto put;
+    /* Nothing fails from here on. */
+    if (trace) {
+        spindle.trace = trace;
+        spindle.trace_name = g_strdup(trace_name);
+        trace = NULL;
     }
-    if (s->time_limit_s) {
-        s->time_limit = timer_new_ns(QEMU_CLOCK_VIRTUAL,
-                                     spindle_time_limit_cb, s);
-        timer_mod_ns(s->time_limit, s->time_limit_s * NANOSECONDS_PER_SECOND);
-    }
-    power_cut_ns = qemu_opt_get_number(opts, "power-cut-ns", 0);
-    if (power_cut_ns > INT64_MAX || (power_cut_ns && spindle.power_cut)) {
-        error_setg(errp, "power-cut-ns=%" PRIu64 " %s", power_cut_ns,
-                   spindle.power_cut ? "is the second; one node sets it for "
-                                       "the whole lab"
-                                     : "is too large");
-        goto put;
-    }
-    if (power_cut_ns) {
-        spindle.power_cut = timer_new_ns(QEMU_CLOCK_VIRTUAL,
-                                         spindle_power_cut_cb, NULL);
-        timer_mod_ns(spindle.power_cut, power_cut_ns);
-    }
+    spindle_arm(s, power_cut_ns);
+    QLIST_INSERT_HEAD(&spindle.opened, s, next);
     bs->supported_write_flags = BDRV_REQ_FUA;
     ret = 0;
     goto out;
 
 put:
+    if (trace) {
+        fclose(trace);
+    }
     spindle_lab_put();
 out:
     if (ret < 0) {
@@ -666,6 +751,22 @@ out:
     return ret;
 }
 
+/*
+ * Forget what the unit's writes have overwritten: file and name are gone with
+ * the node.  Its drive has been drained, so a power cut takes nothing of it.
+ */
+static void spindle_forget(uint32_t unit)
+{
+    SpindleUndo *undo, *next;
+
+    QSIMPLEQ_FOREACH_SAFE(undo, &spindle.undo, next, next) {
+        if (undo->unit == unit) {
+            QSIMPLEQ_REMOVE(&spindle.undo, undo, SpindleUndo, next);
+            g_free(undo);
+        }
+    }
+}
+
 static void spindle_close(BlockDriverState *bs)
 {
     BDRVSpindleState *s = bs->opaque;
@@ -673,6 +774,8 @@ static void spindle_close(BlockDriverState *bs)
     if (s->time_limit) {
         timer_free(s->time_limit);
     }
+    QLIST_REMOVE(s, next);
+    spindle_forget(s->unit);
     qemu_close(s->fd);
     g_free(s->filename);
     spindle_lab_put();
@@ -699,6 +802,7 @@ static BlockDriver bdrv_spindle = {
     .bdrv_co_pwritev        = spindle_co_pwritev,
     .bdrv_co_flush_to_disk  = spindle_co_flush,
     .bdrv_co_drain_begin    = spindle_co_drain_begin,
+    .bdrv_cancel            = spindle_cancel,
 
     .strong_runtime_opts    = spindle_strong_runtime_opts,
 };

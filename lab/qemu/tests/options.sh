@@ -40,6 +40,8 @@ try "unknown drive" -blockdev driver=spindle,node-name=d,filename=disk.img,topol
 try "no topology file" -blockdev driver=spindle,node-name=d,filename=disk.img,topology=none.toml,unit=disk0
 try "two topologies" -blockdev $disk \
     -blockdev driver=spindle,node-name=e,filename=disk.img,topology=other.toml,unit=disk0
+try "two nodes of one unit" -blockdev $disk \
+    -blockdev driver=spindle,node-name=e,filename=disk.img,topology=lab.toml,unit=disk0
 try "no data file" -blockdev driver=spindle,node-name=d,filename=none.img,topology=lab.toml,unit=disk0
 try "data file too small" -blockdev driver=spindle,node-name=d,filename=small.img,topology=lab.toml,unit=disk0
 try "trace in no folder" -blockdev $disk,trace=none/io.trace

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.lab
+
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
 BUILD = Path(os.environ.get("SPINDLE_BUILD", ROOT / "build"))

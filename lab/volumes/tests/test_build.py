@@ -1,30 +1,17 @@
 # SPDX-License-Identifier: MIT
 """The volume managers' image: its lock, its order of modules, its scripts."""
 
-import importlib.util
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from lab.volumes import build
+
 VOLUMES = Path(__file__).resolve().parents[1]
 
 
-@pytest.fixture(scope="module")
-def build():
-    """lab/volumes/build.py, loaded by path: it is a program, not a part of a package."""
-    before = list(sys.path)
-    try:
-        spec = importlib.util.spec_from_file_location("spindle_volumes_build", VOLUMES / "build.py")
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-    finally:
-        sys.path[:] = before
-    return module
-
-
-def test_lock_covers_wishes_and_nothing_of_the_guest(build):
+def test_lock_covers_wishes_and_nothing_of_the_guest():
     wanted, left_out = build.parse_wishes((VOLUMES / "packages.txt").read_text(), "lab/volumes/packages.txt")
     locked = {package.name for package in build.parse(build.LOCK.read_text(), "envs/volumes.lock")}
     guest = {package.name for package in build.parse(build.guest.LOCK.read_text())}
@@ -32,16 +19,16 @@ def test_lock_covers_wishes_and_nothing_of_the_guest(build):
     assert not set(left_out) & locked and not guest & locked, "run `make relock`"
 
 
-def test_modules_are_ordered_and_those_of_the_guest_left_out(build, tmp_path, monkeypatch):
+def test_modules_are_ordered_and_those_of_the_guest_left_out(tmp_path, monkeypatch):
     tree = tmp_path / "kernel" / "lib" / "modules" / "6.1"
     for name in ("md-mod", "dm-mod", "dm-raid"):
         (tree / "kernel").mkdir(parents=True, exist_ok=True)
         (tree / "kernel" / f"{name}.ko").write_bytes(name.encode())
     closure = [tree / "kernel" / f"{name}.ko" for name in ("md-mod", "dm-mod", "dm-raid")]
     monkeypatch.setattr(build, "run", lambda command: "")
-    monkeypatch.setattr(build.guest, "parse_modules", lambda text: ([], ["md-mod"]))
+    monkeypatch.setattr(build.modules, "parse_modules", lambda text: ([], ["md-mod"]))
     monkeypatch.setattr(
-        build.guest, "module_closure", lambda names, tree: closure[:1] if names == ["md-mod"] else closure
+        build.modules, "module_closure", lambda names, tree: closure[:1] if names == ["md-mod"] else closure
     )
     (tmp_path / "wishes").mkdir()
     (tmp_path / "wishes" / "modules.txt").write_text("# why\ndm-raid     # arrays\n")

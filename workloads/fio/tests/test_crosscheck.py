@@ -11,6 +11,8 @@ import pytest
 
 from lab.cell import cells, identity, paths
 
+pytestmark = pytest.mark.lab
+
 PROFILE = "smoke"
 BOUND = 0.10
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from lab.guest.imaging import REPOSITORY, compile_program
+from lab.guest.host import REPOSITORY
+from lab.guest.imaging import compile_program
 
 SCALE = "0.002"
 

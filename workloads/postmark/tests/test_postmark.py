@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from lab.guest.imaging import REPOSITORY, compile_program
+from lab.guest.host import REPOSITORY
+from lab.guest.imaging import compile_program
 
 BUILD = Path(os.environ.get("SPINDLE_BUILD", REPOSITORY / "build"))
 PHASES = ["setup", "create", "run", "delete", "cleanup"]

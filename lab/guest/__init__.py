@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""The Linux guest: its packages, the toolchain that its bytes are made with, its image."""
