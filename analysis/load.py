@@ -13,7 +13,7 @@ from lab.cell import store
 from lab.cell.errors import SpindleError
 
 SCHEMA = Path(__file__).resolve().parents[1] / "config" / "schemas" / "result.schema.json"
-IDENTITY = ("qemu", "model", "drive", "controller", "guest", "workload", "cell", "reader")
+IDENTITY = ("qemu", "model", "drive", "controller", "guest", "workload", "cell")
 METRICS = (
     "rate_mb_s",
     "elapsed_ns",
