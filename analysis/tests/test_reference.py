@@ -172,7 +172,7 @@ def test_reference_takes_measures_that_evidence_wants(results):
 def test_reference_compare(results):
     made = taken(results)
     put(results, FFS, 400)
-    moved = put(results, SOFT, 300, identity={name: "0" * 64 for name in load.IDENTITY})
+    moved = put(results, SOFT, 300, identity={name: "0" * 64 for name in (*load.IDENTITY, "reader")})
     put(results, SMALL, 10)
     found = reference.compare(made, reference.finished_results(results))
     assert (found.shared, found.same, found.unknown, found.differ) == (2, 1, 1, [])
