@@ -213,9 +213,12 @@ def test_what_a_scsi_reset_drains_is_marked_in_the_trace(built, tmp_path, monkey
     found = []
     for name in ("first", "second"):
         (tmp_path / name).mkdir()
-        left = run.boot(one, built, tmp_path / name, lambda line: None, stall_s=120)
+        left = boot.boot(one, built, tmp_path / name, lambda line: None, stall_s=120)
         found.append((left.traces, left.console, left.problem, (tmp_path / name / "agent.log").read_text()))
     assert found[0] == found[1]
     traces, _, _, said = found[0]
     assert "reset: 0" in said
     assert DRAINED.search("".join(traces.values()))
+    (verdict,) = judge.judge(one, left.report, left.traces, left.problem, left.console, left.marks).values()
+    reason = r"the guest reset the disk while (1 command was|\d+ commands were) outstanding, at \d+ ns(; .*)?"
+    assert verdict[0] is None and re.fullmatch(reason, verdict[1])

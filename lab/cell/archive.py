@@ -175,7 +175,7 @@ def agree(name: str, files: dict[str, bytes]) -> evidence.Evidence:
     with what does not agree."""
     found = evidence.unpack(name, files)
     parts = trace.split(found.lines)
-    if parts != ({name: found.lines} if parts else {}) or (not parts and found.lines != trace.HEADER + "\n"):
+    if parts != {name: found.lines}:
         raise evidence.EvidenceError("io.trace: it is not of this cell")
     trace.parse(found.lines)
     try:
@@ -478,32 +478,38 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="archive, e.g. part1.tar.zst")
     options = parser.parse_args(argv)
     writes = options.action == "import"
-    status = 0
     try:
-        lock.keep(lock.RESULTS, alone=writes, what=f"{options.action} of profile {options.profile}")
-        if not writes:
-            if len(options.files) != 1:
-                raise SpindleError("export writes one file; name one")
-            (target,) = options.files
-            count, left_out = export(options.profile, target, options.cells)
-            for name, why in left_out:
-                print(f"{target}: left out: {name}: {why}", file=sys.stderr)
-            print(f"{target}: {count} cells, {target.stat().st_size >> 20} MiB", file=sys.stderr)
-            return 1 if left_out else 0
-        for source in options.files:
-            try:
-                taken, there, left_out = take(options.profile, source)
-            except ArchiveError as error:
-                print(f"error: {error}", file=sys.stderr)
-                status = 1
-                continue
-            print(f"{source}: {taken} cells taken, {there} were there already", file=sys.stderr)
-            for reason, count in left_out.most_common():
-                print(f"{source}: {count} left out: {reason}", file=sys.stderr)
-                status = 1
+        with lock.hold(lock.RESULTS, alone=writes, what=f"{options.action} of profile {options.profile}"):
+            return _import(options.profile, options.files) if writes else _export(options)
     except SpindleError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
+
+
+def _export(options: argparse.Namespace) -> int:
+    if len(options.files) != 1:
+        raise SpindleError("export writes one file; name one")
+    (target,) = options.files
+    count, left_out = export(options.profile, target, options.cells)
+    for name, why in left_out:
+        print(f"{target}: left out: {name}: {why}", file=sys.stderr)
+    print(f"{target}: {count} cells, {target.stat().st_size >> 20} MiB", file=sys.stderr)
+    return 1 if left_out else 0
+
+
+def _import(profile: str, sources: list[Path]) -> int:
+    status = 0
+    for source in sources:
+        try:
+            taken, there, left_out = take(profile, source)
+        except ArchiveError as error:
+            print(f"error: {error}", file=sys.stderr)
+            status = 1
+            continue
+        print(f"{source}: {taken} cells taken, {there} were there already", file=sys.stderr)
+        for reason, count in left_out.most_common():
+            print(f"{source}: {count} left out: {reason}", file=sys.stderr)
+            status = 1
     return status
 
 
