@@ -25,6 +25,9 @@ from lab.cell.paths import ROOT
 READER = tuple(f"lab/cell/{name}.py" for name in ("judge", "evidence", "agent", "trace", "members"))
 """The code that reads what a run reports; what it asks of the run stands in the job and the command."""
 
+IN_TOPOLOGY = {("arrays", "member_buses")}
+"""Values that only the lab reads, and that stand in the topology as what follows from them."""
+
 
 def kernel_append() -> str:
     """The guest kernel's command line: lab/guest/cmdline, its comment lines left out."""
@@ -178,7 +181,8 @@ def entry_values(run: cells.Run, entry: str) -> dict:
     """Values of a catalogue entry as a run has them."""
     kind, _, name = entry.partition("/")
     own = {"drives": run.settings.drive, "arrays": run.settings.array}.get(kind, {})
-    return catalogue.values(kind, name) | own
+    values = catalogue.values(kind, name) | own
+    return {key: value for key, value in values.items() if (kind, key) not in IN_TOPOLOGY}
 
 
 def catalogue_values(run: cells.Run) -> dict[str, dict]:
