@@ -22,6 +22,8 @@ pub(super) enum Choice {
 pub(super) struct Leave {
     pub at_ps: i64,
     pub angle_ps: i64,
+    /// What came before this has waited for longer than the drive lets anything wait.
+    overdue_ns: i64,
 }
 
 /// By how much waiting makes a command cheaper under aged SPTF, in ps of positioning for a ns of
@@ -98,18 +100,22 @@ impl Drive {
     pub(super) fn leave(&self, now_ps: i64) -> Leave {
         let at_ps = now_ps.max(self.head.settled_ps);
         let angle_ps = self.mechanics.angle_at(at_ps);
-        Leave { at_ps, angle_ps }
+        Leave {
+            at_ps,
+            angle_ps,
+            overdue_ns: at_ps / 1000 - self.age_limit_ns,
+        }
     }
 
     /// Whether something has waited for longer than the drive lets anything wait.
     #[inline]
     pub(super) fn overdue(&self, arrival_ns: i64, leave: &Leave) -> bool {
-        leave.at_ps / 1000 - arrival_ns > self.age_limit_ns
+        arrival_ns < leave.overdue_ns
     }
 
     /// The cost by which the queue algorithm compares; the smallest goes first, and of what is
     /// overdue the oldest.
-    #[inline]
+    #[inline(always)]
     pub(super) fn cost(
         &self,
         target: &Target,
