@@ -147,6 +147,18 @@ impl Mechanics {
         (at_ps + self.phase_ps) % self.model.geometry.revolution_ps
     }
 
+    /// Time until the target turns under an arm that is there already, under which the angle is
+    /// `angle_ps` now. Positioning takes as long at least.
+    #[inline(always)]
+    pub fn turn_ps(&self, angle_ps: i64, to: &Target) -> i64 {
+        let ahead_ps = to.angle_ps - angle_ps;
+        if ahead_ps < 0 {
+            ahead_ps + self.model.geometry.revolution_ps
+        } else {
+            ahead_ps
+        }
+    }
+
     /// Time from now until the target passes the head: of the times at which it does, a revolution
     /// apart, the first at which the arm is there. Asked for each command that waits, so without a
     /// division.
@@ -159,10 +171,7 @@ impl Mechanics {
             goes_on,
         } = from;
         let move_ps = self.move_ps(place, to.place, write, goes_on);
-        let mut passes_ps = to.angle_ps - angle_ps;
-        if passes_ps < 0 {
-            passes_ps += revolution_ps;
-        }
+        let mut passes_ps = self.turn_ps(angle_ps, to);
         while passes_ps < move_ps {
             passes_ps += revolution_ps;
         }
