@@ -403,7 +403,7 @@ impl Geometry {
 
     /// Rotation in ps from the zone's origin to the start of `lbn` (or, for the end of the track,
     /// to the end of the last sector); at most two revolutions.
-    #[inline]
+    #[inline(always)]
     pub fn slot_ps(&self, track: &Track, lbn: u64) -> i64 {
         debug_assert!(lbn >= track.first && lbn <= track.end);
         let mut slots = (lbn - track.first) as u32;

@@ -359,9 +359,6 @@ impl Lab {
 
     /// Carries commands and answers between arrays and their members until there are no more.
     fn serve_arrays(&mut self) {
-        if self.arrays.is_empty() {
-            return;
-        }
         loop {
             if let Some(done) = self.shared.member_done.pop_front() {
                 let array = self.shared.array_of[done.unit as usize].expect("it is a member");
@@ -413,11 +410,15 @@ impl Lab {
         }
         let event = self.shared.events.peek();
         let mut next_ps = event.map_or(i64::MAX, |Reverse((at, ..))| *at);
-        // What nobody waits for is noticed with the next command: faults, and rebuilds.
-        if !self.idle() {
-            next_ps = next_ps.min(self.faults.next_ps());
-        } else if self.arrays.iter().any(Array::background) {
-            return NEVER;
+        let fault_ps = self.faults.next_ps();
+        // Without faults and arrays it need not be known whether anybody waits.
+        if fault_ps != i64::MAX || !self.arrays.is_empty() {
+            // What nobody waits for is noticed with the next command: faults, and rebuilds.
+            if !self.idle() {
+                next_ps = next_ps.min(fault_ps);
+            } else if self.arrays.iter().any(Array::background) {
+                return NEVER;
+            }
         }
         if next_ps == i64::MAX {
             NEVER
@@ -497,10 +498,12 @@ impl Lab {
     fn handle(&mut self, event: Event) {
         if let Event::Refused { unit } = event {
             self.refuse(unit);
-        } else if !self.handle_array(event) {
+        } else if self.arrays.is_empty() || !self.handle_array(event) {
             self.handle_unit(event);
         }
-        self.serve_arrays();
+        if !self.arrays.is_empty() {
+            self.serve_arrays();
+        }
     }
 
     /// Handles an event of an array; false: it is of a unit.

@@ -119,7 +119,7 @@ impl Mechanics {
 
     /// Seek and head switch from one place to another, settling included. `goes_on` if the access
     /// continues where the head is: only then it need not settle again on its track.
-    #[inline]
+    #[inline(always)]
     pub fn move_ps(&self, from: Place, to: Place, write: bool, goes_on: bool) -> i64 {
         let distance = from.cylinder.abs_diff(to.cylinder);
         let switch_ps = if from.head == to.head {
@@ -147,8 +147,22 @@ impl Mechanics {
         (at_ps + self.phase_ps) % self.model.geometry.revolution_ps
     }
 
-    /// Time from now until the target passes the head.
-    #[inline]
+    /// Time until the target turns under an arm that is there already, under which the angle is
+    /// `angle_ps` now. Positioning takes as long at least.
+    #[inline(always)]
+    pub fn turn_ps(&self, angle_ps: i64, to: &Target) -> i64 {
+        let ahead_ps = to.angle_ps - angle_ps;
+        if ahead_ps < 0 {
+            ahead_ps + self.model.geometry.revolution_ps
+        } else {
+            ahead_ps
+        }
+    }
+
+    /// Time from now until the target passes the head: of the times at which it does, a revolution
+    /// apart, the first at which the arm is there. Asked for each command that waits, so without a
+    /// division.
+    #[inline(always)]
     pub fn positioning_ps(&self, from: From, to: &Target, write: bool) -> i64 {
         let revolution_ps = self.model.geometry.revolution_ps;
         let From {
@@ -157,9 +171,11 @@ impl Mechanics {
             goes_on,
         } = from;
         let move_ps = self.move_ps(place, to.place, write, goes_on);
-        let here = (angle_ps + move_ps) % revolution_ps;
-        let wait = to.angle_ps - here;
-        move_ps + if wait < 0 { wait + revolution_ps } else { wait }
+        let mut passes_ps = self.turn_ps(angle_ps, to);
+        while passes_ps < move_ps {
+            passes_ps += revolution_ps;
+        }
+        passes_ps
     }
 
     /// Brings `head` to `lbn`, leaving at `now_ps` or when it has settled.

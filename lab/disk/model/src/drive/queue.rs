@@ -22,6 +22,8 @@ pub(super) enum Choice {
 pub(super) struct Leave {
     pub at_ps: i64,
     pub angle_ps: i64,
+    /// What came before this has waited for longer than the drive lets anything wait.
+    overdue_ns: i64,
 }
 
 /// By how much waiting makes a command cheaper under aged SPTF, in ps of positioning for a ns of
@@ -42,9 +44,9 @@ impl Drive {
         let leave = self.leave(now_ps);
         let mut best: Option<(i64, (u64, u64), Choice)> = None;
         // Equal costs: the older command, and of one command the part that came first.
-        let mut offer = |cost: i64, serial: (u64, u64), choice: Choice| {
+        let offer = |best: &mut Option<(i64, (u64, u64), Choice)>, cost, serial, choice| {
             if best.is_none_or(|(c, s, _)| (cost, serial) < (c, s)) {
-                best = Some((cost, serial, choice));
+                *best = Some((cost, serial, choice));
             }
         };
         if self.dirty_segments > 0 {
@@ -57,21 +59,30 @@ impl Drive {
                 let piece = &segment.pieces[0];
                 let target = self.mechanics.target(piece.lbn);
                 let cost = self.cost(&target, piece.lbn, &leave, true, piece.arrival_ns);
-                offer(cost, (piece.serial, piece.admitted), Choice::Write(i));
+                let serial = (piece.serial, piece.admitted);
+                offer(&mut best, cost, serial, Choice::Write(i));
             }
         }
         // A flush comes before reads, or an endless stream of near reads could hold it up.
         if self.flushes.is_empty() || self.dirty_segments == 0 {
+            let sptf = self.queue == QueueAlgorithm::Sptf;
+            let streams = self.ahead.filter(|_| self.queue != QueueAlgorithm::Fcfs);
+            let stream = streams.map(|a| self.read_segments[a.segment].start..=a.limit);
             for (i, &slot) in self.reads.iter().enumerate() {
                 let command = self.command(slot);
                 if self.dirty_segments > 0 && self.blocked(command.lbn, command.end()) {
                     continue;
                 }
-                let streaming =
-                    self.queue != QueueAlgorithm::Fcfs && self.streaming(command.lbn).is_some();
-                let cost = if streaming && !self.overdue(command.arrival_ns, &leave) {
+                let cost = if self.overdue(command.arrival_ns, &leave) {
+                    OVERDUE
+                } else if stream.as_ref().is_some_and(|s| s.contains(&command.lbn)) {
                     STREAMING
                 } else {
+                    // Most of many are out of the question before it is known how far the arm goes.
+                    let least = self.mechanics.turn_ps(leave.angle_ps, &command.target);
+                    if sptf && best.is_some_and(|(cost, ..)| cost < least) {
+                        continue;
+                    }
                     let write = command.op != Op::Read;
                     self.cost(
                         &command.target,
@@ -81,7 +92,7 @@ impl Drive {
                         command.arrival_ns,
                     )
                 };
-                offer(cost, (command.serial, 0), Choice::Read(i));
+                offer(&mut best, cost, (command.serial, 0), Choice::Read(i));
             }
         }
         best.map(|(.., choice)| choice)
@@ -98,18 +109,22 @@ impl Drive {
     pub(super) fn leave(&self, now_ps: i64) -> Leave {
         let at_ps = now_ps.max(self.head.settled_ps);
         let angle_ps = self.mechanics.angle_at(at_ps);
-        Leave { at_ps, angle_ps }
+        Leave {
+            at_ps,
+            angle_ps,
+            overdue_ns: at_ps / 1000 - self.age_limit_ns,
+        }
     }
 
     /// Whether something has waited for longer than the drive lets anything wait.
     #[inline]
     pub(super) fn overdue(&self, arrival_ns: i64, leave: &Leave) -> bool {
-        leave.at_ps / 1000 - arrival_ns > self.age_limit_ns
+        arrival_ns < leave.overdue_ns
     }
 
     /// The cost by which the queue algorithm compares; the smallest goes first, and of what is
     /// overdue the oldest.
-    #[inline]
+    #[inline(always)]
     pub(super) fn cost(
         &self,
         target: &Target,

@@ -21,7 +21,7 @@ impl Drive {
         let mut i = 0;
         while i < self.reads.len() {
             let command = self.command(self.reads[i]);
-            if start <= command.lbn && command.end() <= end {
+            if (start..end).contains(&command.lbn) && command.end() <= end {
                 let slot = self.reads.remove(i);
                 self.read_hit(slot, number, shared);
             } else {
