@@ -66,7 +66,7 @@ IMAGES = dict.fromkeys([*STARTS, *(start.empty for start in STARTS)])
 
 BUILD_MODEL = (
     f"CARGO_TARGET_DIR={BUILD}/disk {STEP} --name 'disk model' --about '1 min' --log {BUILD}/logs/model.log -- "
-    "cargo build --release --locked --manifest-path lab/disk/Cargo.toml"
+    "lab/disk/build.sh"
 )
 
 

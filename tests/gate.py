@@ -15,7 +15,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = Path(os.environ.get("SPINDLE_BUILD", ROOT / "build")).absolute()
 BIN = BUILD / "venv" / "bin"
-CRATE = ["--manifest-path", "lab/disk/Cargo.toml"]
+WORKSPACE = ["--manifest-path", "lab/disk/Cargo.toml"]
+MODEL = ["--manifest-path", "lab/disk/model/Cargo.toml"]
+# The model is a workspace of its own.
+CRATES = [[*WORKSPACE, "--workspace"], MODEL]
 SMOKE = ["--profile", "config/profiles/smoke"]
 
 
@@ -45,16 +48,20 @@ def parts() -> dict[str, list[list[str]]]:
     """Name of each part and its commands."""
     rust = []
     if has_cargo("fmt"):
-        rust.append(["cargo", "fmt", *CRATE, "--check"])
+        rust += [["cargo", "fmt", *one, "--all", "--check"] for one in (WORKSPACE, MODEL)]
     if has_cargo("clippy"):
-        rust.append(["cargo", "clippy", *CRATE, "--locked", "--all-targets", "--", "-D", "warnings"])
+        rust += [["cargo", "clippy", *one, "--locked", "--all-targets", "--", "-D", "warnings"] for one in CRATES]
     rules = ["Snakefile", *tracked("*.smk")]
     return {
         "python format and lint": [[BIN / "ruff", "format", "--check", "."], [BIN / "ruff", "check", "."]],
         "rules format": [[BIN / "snakefmt", "--check", *rules]],
         "shell lint": [["shellcheck", "--external-sources", *shell_scripts()]],
         "rust format and lint": rust,
-        "rust tests": [["cargo", "test", *CRATE, "--locked", "--profile", "checked"]],
+        "rust tests": [
+            ["cargo", "test", *WORKSPACE, "--workspace", "--locked", "--profile", "checked"],
+            # With the checks that it ships with.
+            ["cargo", "test", *MODEL, "--locked", "--release"],
+        ],
         "planted faults": [[sys.executable, "lab/disk/tests/faults.py"]],
         "lab builds": [[BIN / "snakemake", *SMOKE, "lab"]],
         "python tests": [[BIN / "pytest"]],

@@ -52,7 +52,7 @@ def test_conda_has_what_pip_has():
 
 
 def test_conda_rust_is_the_crates():
-    wanted = tomllib.loads(read("lab/disk/Cargo.toml"))["package"]["rust-version"]
+    wanted = tomllib.loads(read("lab/disk/Cargo.toml"))["workspace"]["package"]["rust-version"]
     assert yaml.safe_load(read("envs/conda-build.yaml"))["dependencies"] == [f"rust>={wanted}"]
 
 

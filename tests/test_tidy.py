@@ -12,7 +12,7 @@ BLOB_LIMIT = 256 * 1024
 BINARY = {".png", ".svg", ".pdf", ".zst"}
 
 # validate.rs states how many requests a second the host replays: the one figure that is meant to depend on it.
-MEASURED = r"^(?!lab/disk/src/validate\.rs$)(lab/disk/src|lab/qemu/block|workloads|lab/guest/agent)/"
+MEASURED = r"^(?!lab/disk/src/validate\.rs$)(lab/disk/(\w+/)?src|lab/qemu/block|workloads|lab/guest/agent)/"
 TABLES = r"^(analysis|paper)/"
 NOT_TESTS = r"(^|/)(tests?|testdata|benches)/"
 
@@ -79,7 +79,7 @@ def test_tidy_licence_line():
 @pytest.mark.parametrize(
     ("name", "line"),
     [
-        ("lab/disk/src/drive.rs", "let now = Instant::now();"),
+        ("lab/disk/model/src/drive.rs", "let now = Instant::now();"),
         ("workloads/rawio/rawio.c", "srand(time(NULL));"),
         ("analysis/load.py", "stamp = datetime.now()"),
         ("README.md", "cd /root/spindle"),
@@ -92,4 +92,4 @@ def test_tidy_catches(name, line):
 
 def test_tidy_passes_what_is_no_hazard():
     assert not hazards_in("workloads/rawio/rawio.c", "clock_gettime(CLOCK_MONOTONIC, &start);")
-    assert not hazards_in("lab/disk/src/rng.rs", "let random = spread(seed);")
+    assert not hazards_in("lab/disk/model/src/rng.rs", "let random = spread(seed);")

@@ -82,9 +82,8 @@ def rebuild(target: Path) -> None:
     cache.mkdir(exist_ok=True)
     target.mkdir(parents=True)
     (target / "cache").symlink_to(cache)
-    cargo = ["cargo", "build", "--release", "--locked", "--manifest-path", "lab/disk/Cargo.toml"]
     steps = (
-        ("disk model, again", "1 min", cargo),
+        ("disk model, again", "1 min", ["lab/disk/build.sh"]),
         ("QEMU, again", "4 min", ["lab/qemu/build.sh"]),
         ("guest image, again", "2 min", [sys.executable, "lab/guest/build.py"]),
         ("volume managers, again", "30 s", [sys.executable, "lab/volumes/build.py"]),

@@ -19,7 +19,10 @@ from lab.cell.paths import ROOT, build
 
 SOURCES = {
     "qemu": ("lab/qemu", "envs/qemu.lock"),
-    "model": ("lab/disk",),
+    # What QEMU links; the command line, the importer and the pictures are other crates beside it.
+    "model": ("lab/disk/model",),
+    # What the program is built from; it is in no result's identity.
+    "spindle-disk": ("lab/disk",),
     "guest": ("lab/guest", "envs/guest.lock", "envs/kernel.lock", "envs/guest-packages.txt", "workloads/common"),
     **{name: (f"workloads/{name}", "workloads/common", "workloads/build.py") for name in cells.WORKLOADS},
     # Tools of software arrays; each kind of array is an input of its own (volume()).
@@ -262,7 +265,7 @@ def files(profile: str) -> dict[str, object]:
 
 
 BUILT_FROM = {
-    "disk": ("model",),
+    "disk": ("model", "spindle-disk"),
     "qemu": ("qemu", "model"),
     "guest": ("guest",),
     "volumes": ("volumes", "guest"),

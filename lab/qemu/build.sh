@@ -65,7 +65,7 @@ Name: spindle-disk
 Description: mechanical storage model
 Version: 1
 Libs: $library -lm -ldl -lpthread
-Cflags: -I$root/lab/disk/include
+Cflags: -I$root/lab/disk/model/include
 EOF
     # Debian's own tools first: a Python or meson from elsewhere may lack parts.
     (cd "$work/build" &&

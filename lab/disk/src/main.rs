@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT
-//! The command line: `show`, `page`, `replay`, `validate`, `import-disksim` and `check`.
+//! The command line: `show`, `page`, `replay`, `validate`, `import-disksim`, `units`, `inputs` and
+//! `check`.
 
-mod number;
-mod page;
-mod picture;
-mod plot;
+mod describe;
 mod replay;
 mod show;
 mod validate;
@@ -16,6 +14,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use spindle_disk::catalogue::{Catalogue, DriveModel};
 use spindle_disk::Error;
+use spindle_draw::page;
 
 /// Mechanical disks in virtual time.
 #[derive(Parser)]
@@ -62,6 +61,24 @@ enum Command {
         #[arg(long, default_value = "lab/disk/catalogue")]
         catalogue: PathBuf,
     },
+    /// Print the units and arrays of a topology, with their sizes.
+    Units {
+        /// Topology file.
+        #[arg(long)]
+        topology: PathBuf,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print what the model reads of the catalogue for a topology.
+    Inputs {
+        /// Topology file.
+        #[arg(long)]
+        topology: PathBuf,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
     /// Check every entry of a catalogue.
     Check {
         /// Catalogue folder.
@@ -86,6 +103,8 @@ fn main() -> ExitCode {
             sector_transfer_us,
         } => import(&diskspecs, &output, sector_transfer_us),
         Command::Page { catalogue } => page::markdown(&catalogue).map(|page| print!("{page}")),
+        Command::Units { topology, json } => describe::units(&topology, json),
+        Command::Inputs { topology, json } => describe::inputs(&topology, json),
         Command::Check { catalogue } => check(&Catalogue::new(catalogue)),
     };
     match done {
@@ -108,7 +127,7 @@ fn import(diskspecs: &Path, output: &Path, sector_us: Option<f64>) -> Result<(),
             )))
         }
     };
-    let imported = spindle_disk::disksim::import(diskspecs, sector_ns)?;
+    let imported = spindle_import::import(diskspecs, sector_ns)?;
     DriveModel::from_text(&diskspecs.display().to_string(), &imported.toml)?;
     whole_file::write(output, &imported.toml)?;
     for note in imported.notes {

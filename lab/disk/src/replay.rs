@@ -7,9 +7,10 @@ use std::path::PathBuf;
 use clap::Args;
 use serde_json::json;
 use spindle_disk::catalogue::Catalogue;
-use spindle_disk::requests::{self, Action, Format, Options, Request};
 use spindle_disk::topology::Topology;
-use spindle_disk::{one_drive, Error, Lab, Op, Tag, NEVER, TIME_MAX_NS};
+use spindle_disk::{Error, Lab, Op, Tag, NEVER, TIME_MAX_NS};
+use spindle_replay::one_drive;
+use spindle_replay::requests::{self, Action, Format, Options, Request};
 
 use crate::whole_file::WholeFile;
 

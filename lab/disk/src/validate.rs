@@ -7,7 +7,8 @@ use std::time::Instant;
 use clap::Args;
 use serde_json::json;
 use spindle_disk::catalogue::Catalogue;
-use spindle_disk::{requests, validation, Error};
+use spindle_disk::Error;
+use spindle_replay::{requests, validation};
 
 use crate::whole_file;
 

@@ -8,9 +8,10 @@ use std::path::Path;
 use common::{parse_trace, read_trace, small_drive, test_bus, Line, MS};
 use proptest::prelude::*;
 use spindle_disk::array::layout::Layout;
+use spindle_disk::array::ArraySpec;
 use spindle_disk::catalogue::{Catalogue, QueueAlgorithm};
 use spindle_disk::rng::SplitMix64;
-use spindle_disk::topology::{ArraySpec, Fault, Topology, UnitKind, UnitSpec};
+use spindle_disk::topology::{Fault, Topology, UnitKind, UnitSpec};
 use spindle_disk::Op::{self, Flush, Read, Write, WriteFua};
 use spindle_disk::{Lab, EIO, NEVER};
 
@@ -68,6 +69,8 @@ fn array_of(controller: &str, set: &str, faults: &[(u32, i64)]) -> Lab {
 struct Outcome {
     done: Vec<(i32, i64)>,
     lines: Vec<Line>,
+    /// All of the trace.
+    text: String,
 }
 
 impl Outcome {
@@ -110,9 +113,11 @@ fn run(lab: &mut Lab, requests: &[(i64, Op, u64, u64)]) -> Outcome {
     }
     assert!(lab.idle());
     let done = done.into_iter().map(|d| d.expect("all are acknowledged"));
+    let text = read_trace(lab);
     Outcome {
         done: done.collect(),
-        lines: parse_trace(&read_trace(lab)),
+        lines: parse_trace(&text),
+        text,
     }
 }
 
@@ -328,6 +333,203 @@ fn a_spare_takes_over_row_by_row() {
     let lines = parse_trace(&read_trace(&mut lab));
     let devices: Vec<_> = lines.iter().map(|l| l.device.as_str()).collect();
     assert_eq!(devices, ["m4", "disk0"]);
+}
+
+/// What the trace says of the array: `event member state STATE`, each with its time.
+fn states(text: &str) -> Vec<(i64, String)> {
+    let lines = text.lines().filter_map(|l| l.strip_prefix("# array "));
+    let state = |line: &str| {
+        let w: Vec<&str> = line.split(' ').collect();
+        assert_eq!(
+            (w[0], w[1], w[5], w.len()),
+            ("disk0", "now_ns", "state", 7),
+            "{line}"
+        );
+        (w[2].parse().unwrap(), w[3..].join(" "))
+    };
+    lines.map(state).collect()
+}
+
+/// The same after some requests, the last of them long after all faults.
+fn states_of(controller: &str, set: &str, faults: &[(u32, i64)]) -> Vec<String> {
+    let mut lab = array_of(controller, set, faults);
+    let requests: Vec<_> = (0..12)
+        .map(|i| (i * 500 * MS, Write, i as u64 * 16, 16))
+        .collect();
+    let states = states(&run(&mut lab, &requests).text);
+    assert!(states.is_sorted_by_key(|(at, _)| *at));
+    states.into_iter().map(|(_, words)| words).collect()
+}
+
+#[test]
+fn the_trace_says_the_state_without_a_spare() {
+    let raid5 = "members = 3\nspares = 0";
+    for (controller, set, failed, last) in [
+        ("raid5-ide-8", raid5, vec![1], "degraded"),
+        ("raid5-ide-8", raid5, vec![1, 2], "lost"),
+        ("raid1-2", "", vec![0], "degraded"),
+        ("raid1-2", "", vec![0, 1], "lost"),
+        ("raid10-4", "", vec![0, 2], "degraded"),
+        ("raid10-4", "", vec![2, 3], "lost"),
+        ("raid0-4", "", vec![1], "lost"),
+    ] {
+        let faults: Vec<_> = failed.iter().map(|m| (*m, 50 * MS)).collect();
+        let said = states_of(controller, set, &faults);
+        assert_eq!(said.len(), failed.len(), "{controller}: {said:?}");
+        for (words, member) in said.iter().zip(&failed) {
+            assert!(
+                words.starts_with(&format!("failed m{member} ")),
+                "{controller}: {said:?}"
+            );
+        }
+        assert!(
+            said[said.len() - 1].ends_with(last),
+            "{controller}: {said:?}"
+        );
+    }
+}
+
+#[test]
+fn the_trace_says_when_a_member_failed() {
+    let raid5 = "members = 3\nspares = 0";
+    assert!(states_of("raid5-ide-8", raid5, &[]).is_empty());
+    let late = [(1, 100_000 * MS)];
+    assert!(
+        states_of("raid5-ide-8", raid5, &late).is_empty(),
+        "later than all that happened"
+    );
+    let mut lab = array_of("raid10-4", "", &[(2, 60 * MS), (0, 50 * MS), (0, 70 * MS)]);
+    let text = run(&mut lab, &[(0, Read, 0, 8), (80 * MS, Read, 0, 8)]).text;
+    let at = |words: &str| {
+        let line = text.lines().position(|l| l == words);
+        line.unwrap_or_else(|| panic!("{words}: {text}"))
+    };
+    let first = at("# array disk0 now_ns 50000000 failed m0 state degraded");
+    let second = at("# array disk0 now_ns 60000000 failed m2 state degraded");
+    assert_eq!(
+        second,
+        first + 1,
+        "between the requests, and once for each member"
+    );
+    assert_eq!(text.matches("# array").count(), 2, "{text}");
+    assert!(
+        text.lines().nth(second + 1).unwrap().starts_with('m'),
+        "{text}"
+    );
+}
+
+#[test]
+fn the_trace_says_what_becomes_of_a_spare() {
+    let raid5 =
+        |spares: u32, rate: u32| format!("members = 3\nspares = {spares}\nrebuild_kib_s = {rate}");
+    let (slow, fast) = (10, 10_000);
+    let states = |spares, rate, faults: &[(u32, i64)]| {
+        states_of("raid5-ide-8", &raid5(spares, rate), faults).join(", ")
+    };
+    let (failed, began) = ("failed m1 state degraded", "began m3 state rebuilding");
+    let one = (1, 50 * MS);
+    assert_eq!(states(1, slow, &[one]), format!("{failed}, {began}"));
+    let filled = format!("{failed}, {began}, filled m3 state whole");
+    assert_eq!(states(1, fast, &[one]), filled);
+    assert_eq!(states(1, 0, &[one]), failed, "it does not rebuild");
+    let second = (0, 4_000 * MS);
+    assert_eq!(
+        states(1, slow, &[one, second]),
+        format!("{failed}, {began}, failed m0 state lost")
+    );
+    assert_eq!(
+        states(1, fast, &[one, second]),
+        format!("{filled}, failed m0 state degraded")
+    );
+    assert_eq!(
+        states(2, fast, &[one, (0, 5_400 * MS)]),
+        format!("{filled}, failed m0 state degraded, began m4 state rebuilding")
+    );
+    let spare = (3, 60 * MS);
+    assert_eq!(
+        states(1, slow, &[one, spare]),
+        format!("{failed}, {began}, failed m3 state degraded")
+    );
+    assert_eq!(
+        states(2, slow, &[one, spare]),
+        format!("{failed}, {began}, failed m3 state degraded, began m4 state rebuilding")
+    );
+    assert_eq!(
+        states(1, slow, &[spare]),
+        "failed m3 state whole",
+        "nothing used it"
+    );
+}
+
+#[test]
+fn a_spare_is_whole_with_its_last_row() {
+    let set = "members = 3\nspares = 1\nrebuild_kib_s = 1000";
+    let requests = [(0, Read, 0, 8), (20_000 * MS, Read, 0, 8)];
+    let filled_at = |faults: &[(u32, i64)]| {
+        let mut lab = array_of("raid5-ide-8", set, faults);
+        let text = run(&mut lab, &requests).text;
+        let last = parse_trace(&text)
+            .into_iter()
+            .rfind(|l| l.device == "m3" && l.hit != "failed");
+        let said = text
+            .lines()
+            .filter(|l| l.starts_with("# array"))
+            .map(String::from);
+        (last.map_or(0, |l| l.acknowledged), said.collect::<Vec<_>>())
+    };
+    let (whole_ns, said) = filled_at(&[(1, 50 * MS)]);
+    assert_eq!(
+        said[2],
+        format!("# array disk0 now_ns {whole_ns} filled m3 state whole")
+    );
+    // Just before, a row is still to be made, and nobody can make it any more.
+    for (at, state) in [(whole_ns - 100 * MS, "lost"), (whole_ns + 1, "degraded")] {
+        let (_, said) = filled_at(&[(1, 50 * MS), (0, at)]);
+        let last = format!("# array disk0 now_ns {at} failed m0 state {state}");
+        assert_eq!(said.last(), Some(&last), "{said:?}");
+    }
+}
+
+#[test]
+fn marks_stand_behind_what_was_acknowledged() {
+    let mut lab = array_of("raid1-2", "", &[]);
+    run(&mut lab, &[(0, Write, 0, 8)]);
+    let unit = lab.unit("disk0").unwrap();
+    let now = 1_000 * MS;
+    assert_eq!(lab.outstanding(), 0);
+    lab.submit(now, unit, Read, 800, 8, 7).unwrap();
+    lab.submit(now, unit, Write, 0, 8, 8).unwrap();
+    assert_eq!(lab.outstanding(), 2);
+    lab.mark(now + MS, "drained 2 commands").unwrap();
+    for bad in ["", " ", "two\nlines", "caf\u{e9}", "tab\t"] {
+        let message = lab.mark(now + MS, bad).unwrap_err().to_string();
+        assert!(message.contains("one line of printable ASCII"), "{message}");
+    }
+    assert!(lab
+        .mark(now, "early")
+        .unwrap_err()
+        .to_string()
+        .contains("lies before"));
+    while lab.next_event_ns() != NEVER {
+        lab.advance(lab.next_event_ns());
+        while lab.completion().is_some() {}
+    }
+    lab.mark(10_000 * MS, "end").unwrap();
+    let text = read_trace(&mut lab);
+    let lines: Vec<&str> = text.lines().collect();
+    let mark = lines
+        .iter()
+        .position(|l| *l == "# drained 2 commands now_ns 1001000000");
+    let mark = mark.unwrap_or_else(|| panic!("{text}"));
+    assert_eq!(lines.last(), Some(&"# end now_ns 10000000000"));
+    for (number, line) in lines
+        .iter()
+        .enumerate()
+        .filter(|(_, l)| !l.starts_with('#'))
+    {
+        let acknowledged: i64 = line.split(' ').nth(7).unwrap().parse().unwrap();
+        assert_eq!(number < mark, acknowledged <= now + MS, "{line}");
+    }
 }
 
 #[test]

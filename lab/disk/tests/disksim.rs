@@ -4,8 +4,8 @@
 use std::path::{Path, PathBuf};
 
 use spindle_disk::catalogue::{DriveModel, QueueAlgorithm, ReadAheadStop};
-use spindle_disk::disksim::{import, import_text, Imported};
 use spindle_disk::geometry::{Sparing, SurfaceOrder};
+use spindle_import::{import, import_text, Imported};
 
 /// A small drive: 2 heads, 6 cylinders, two zones of 10 and 8 sectors a track, 6000 rpm.
 const SPECS: &str = r#"# A drive made by hand.

@@ -21,7 +21,10 @@ import tomllib
 from pathlib import Path
 
 CRATE = Path(__file__).resolve().parents[1]
-COPIED = ("Cargo.toml", "Cargo.lock", "cbindgen.toml", "src", "tests", "benches", "catalogue", "include")
+COPIED = (
+    *("Cargo.toml", "Cargo.lock", "cbindgen.toml", "src", "tests", "benches", "catalogue"),
+    *("model", "import", "replay", "draw"),
+)
 KEYS = {"name", "why", "file", "old", "new", "target", "filter"}
 # A mutant that loops must not hold up the gate.
 TIMEOUT_S = 120
@@ -79,7 +82,8 @@ class Copy:
         for name in COPIED:
             from_path = CRATE / name
             if from_path.is_dir():
-                shutil.copytree(from_path, self.crate / name, copy_function=shutil.copyfile)
+                skipped = shutil.ignore_patterns("target")
+                shutil.copytree(from_path, self.crate / name, ignore=skipped, copy_function=shutil.copyfile)
             elif from_path.exists():
                 shutil.copyfile(from_path, self.crate / name)
 
@@ -142,8 +146,8 @@ class Copy:
 
 
 def select(target: str) -> list[str]:
-    """Cargo's options for a test target; `lib` stands for the tests inside src."""
-    return ["--lib"] if target == "lib" else ["--test", target]
+    """Cargo's options for a test target, a file in tests/."""
+    return ["--test", target]
 
 
 def main() -> int:

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use proptest::prelude::*;
 use proptest::sample::{select, Index};
 use spindle_disk::catalogue::{BusFile, Catalogue, ControllerFile, DriveFile, DriveModel};
-use spindle_disk::requests::{self, measured, Action, Format, Options};
 use spindle_disk::topology::Topology;
+use spindle_replay::requests::{self, measured, Action, Format, Options};
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))

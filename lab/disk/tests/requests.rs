@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //! Each request format by lines written by hand, and the words of each error.
 
-use spindle_disk::requests::{
+use spindle_disk::Op;
+use spindle_replay::requests::{
     load, measured, parse, Action, Format, Measured, Options, Requests, Skipped,
 };
-use spindle_disk::Op;
 
 type Row<'a> = (i64, Op, u64, u64, &'a str);
 
@@ -17,7 +17,7 @@ fn read_as(text: &str, options: &Options) -> Requests {
 }
 
 fn rows(got: &Requests) -> Vec<Row<'_>> {
-    let row = |r: &spindle_disk::requests::Request| {
+    let row = |r: &spindle_replay::requests::Request| {
         let device = got.devices[r.device as usize].as_str();
         (r.arrival_ns, r.op, r.lbn, r.sectors, device)
     };

@@ -10,8 +10,9 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use spindle_disk::catalogue::DriveModel;
-use spindle_disk::requests::{self, Measured};
-use spindle_disk::{disksim, validation, Op};
+use spindle_disk::Op;
+use spindle_replay::requests::{self, Measured};
+use spindle_replay::validation;
 
 /// Drive, and its rms demerit in DiskSim 4.0 in ms: our bound.
 const DRIVES: [(&str, f64); 6] = [
@@ -57,7 +58,7 @@ fn import(folder: &Path, drive: &str) -> DriveModel {
         format!("{drive}_validate.diskspecs"),
     ];
     let path = specs.iter().map(|s| folder.join(s)).find(|p| p.exists());
-    let imported = disksim::import(&path.expect("a .diskspecs file"), None).unwrap();
+    let imported = spindle_import::import(&path.expect("a .diskspecs file"), None).unwrap();
     DriveModel::from_text(drive, &imported.toml).unwrap()
 }
 

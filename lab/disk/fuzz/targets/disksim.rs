@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
 use spindle_disk::catalogue::DriveModel;
-use spindle_disk::disksim::import_text;
+use spindle_import::import_text;
 
 /// A folder with the seek times that the seeds name.
 static FOLDER: LazyLock<PathBuf> = LazyLock::new(|| {

@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use spindle_disk::requests::{measured, parse, Action, Format, Options};
+use spindle_replay::requests::{measured, parse, Action, Format, Options};
 use spindle_disk::{Error, Op, TIME_MAX_NS};
 
 /// Every message starts with path and line.

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: MIT
+//! The path of a write into the buffer: whether it is acknowledged from there, where it finds
+//! room, which one gets it first, and how its data comes. `destage` has the way on to the medium.
+
+use super::arm::Job;
+use super::buffer::Piece;
+use super::destage::OpenWrite;
+use super::Drive;
+use crate::bus::Phase;
+use crate::command::Op;
+use crate::entries::{value_or, QueueAlgorithm};
+use crate::geometry::SECTOR_BYTES;
+use crate::mechanics::Target;
+use crate::shared::Shared;
+use crate::time::to_ns;
+use crate::trace::{Hit, Medium};
+
+/// Where a write finds room.
+#[derive(Debug, Clone, Copy)]
+enum Room {
+    Append(usize),
+    Overwrite(usize),
+    Fresh(usize),
+}
+
+impl Drive {
+    /// Whether a write at `start` is acknowledged from the buffer.
+    pub(super) fn caches(&self, start: u64) -> bool {
+        let appends_only = value_or(&self.model().file.write_cache_appends_only, false);
+        self.write_cache && (!appends_only || self.clean() || self.extends(start))
+    }
+
+    /// Whether a write at `start` continues or overwrites an extent in the buffer.
+    fn extends(&self, start: u64) -> bool {
+        self.write_segments
+            .iter()
+            .any(|s| s.start <= start && start <= s.end && s.end > 0)
+    }
+
+    /// Sectors of a long write that take room in the buffer at a time.
+    fn chunk(&self, sectors: u64) -> u64 {
+        let size = self.model().file.segment_sectors.value;
+        if sectors <= size {
+            sectors
+        } else {
+            sectors.div_ceil(sectors.div_ceil(size / 2))
+        }
+    }
+
+    /// First sector and end of what the write in `slot` needs room for next.
+    fn wanted(&self, slot: u32) -> (u64, u64) {
+        let command = self.command(slot);
+        (
+            command.next,
+            command
+                .end()
+                .min(command.next + self.chunk(command.sectors)),
+        )
+    }
+
+    fn room(&self, slot: u32) -> Option<Room> {
+        let (start, end) = self.wanted(slot);
+        let size = self.model().file.segment_sectors.value;
+        let mut append = None;
+        for (i, segment) in self
+            .write_segments
+            .iter()
+            .enumerate()
+            .filter(|(_, s)| s.dirty())
+        {
+            if segment.dirty_overlaps(start, end) {
+                // In place, unless the arm is at it or the older data is still on its way.
+                let writing = matches!(self.job, Some(Job::Write { segment }) if segment == i);
+                let free = if writing {
+                    segment.pieces[0].end
+                } else {
+                    segment.dirty_start()
+                };
+                return (free <= start && end <= segment.here).then_some(Room::Overwrite(i));
+            }
+            if segment.end == start && end - segment.dirty_start() <= size {
+                append = Some(Room::Append(i));
+            }
+        }
+        append.or_else(|| {
+            // A clean extent that this continues, or else the one unused for longest.
+            let clean = self
+                .write_segments
+                .iter()
+                .enumerate()
+                .filter(|(_, s)| !s.dirty());
+            let best = clean.min_by_key(|(_, s)| (s.end != start, s.used));
+            best.map(|(i, _)| Room::Fresh(i))
+        })
+    }
+
+    /// Gives room to writes that wait for it, in the order of the queue algorithm.
+    pub(super) fn admit_writes(&mut self, shared: &mut Shared) {
+        while let Some((index, room)) = self.next_admission(shared) {
+            self.admit(index, room, shared);
+        }
+    }
+
+    fn next_admission(&self, shared: &Shared) -> Option<(usize, Room)> {
+        let first = *self.writes.first()?;
+        if self.queue == QueueAlgorithm::Fcfs {
+            return self.room(first).map(|room| (0, room));
+        }
+        let leave = self.leave(shared.now_ps);
+        let overdue = |slot: u32| self.overdue(self.command(slot).arrival_ns, &leave);
+        let late = (0..self.writes.len()).filter(|&i| overdue(self.writes[i]));
+        if let Some(oldest) = late.min_by_key(|&i| self.command(self.writes[i]).serial) {
+            // Others would go on filling the segment that it waits for.
+            return self.room(self.writes[oldest]).map(|room| (oldest, room));
+        }
+        let mut best: Option<(i64, usize, Room)> = None;
+        for (index, &slot) in self.writes.iter().enumerate() {
+            let command = self.command(slot);
+            let cost = match self.room(slot) {
+                None => continue,
+                Some(room @ (Room::Append(_) | Room::Overwrite(_))) => return Some((index, room)),
+                Some(room) => (
+                    self.cost(
+                        &command.target,
+                        command.next,
+                        &leave,
+                        true,
+                        command.arrival_ns,
+                    ),
+                    index,
+                    room,
+                ),
+            };
+            if best.is_none_or(|b| cost.0 < b.0) {
+                best = Some(cost);
+            }
+        }
+        best.map(|(_, index, room)| (index, room))
+    }
+
+    fn admit(&mut self, index: usize, room: Room, shared: &mut Shared) {
+        let slot = self.writes[index];
+        let (start, end) = self.wanted(slot);
+        let through = self.command(slot).hit == Hit::Through;
+        let last = end == self.command(slot).end();
+        let target = if last {
+            Target::default()
+        } else {
+            self.mechanics.target(end)
+        };
+        self.catch_up(shared.now_ps);
+        self.invalidate(start, end);
+        let size = self.model().file.segment_sectors.value;
+        let admitted = self.admitted;
+        self.admitted += 1;
+        self.use_clock += 1;
+        let command = &mut self.commands[slot];
+        command.start_ns.get_or_insert(to_ns(shared.now_ps));
+        command.next = end;
+        if start == command.lbn {
+            self.open_writes.push(OpenWrite {
+                serial: command.serial,
+                left: command.sectors.div_ceil(end - start),
+                through: through.then_some(slot),
+                line: None,
+            });
+        }
+        let piece = Piece {
+            lbn: start,
+            end,
+            serial: command.serial,
+            admitted,
+            arrival_ns: command.arrival_ns,
+            here: false,
+            comes_ps: None,
+        };
+        let number = match room {
+            Room::Append(i) | Room::Overwrite(i) | Room::Fresh(i) => i,
+        };
+        command.moving.push_back((number, admitted));
+        if last {
+            self.writes.remove(index);
+        } else {
+            command.target = target;
+        }
+        let segment = &mut self.write_segments[number];
+        segment.used = self.use_clock;
+        match room {
+            Room::Overwrite(_) => segment.overwrites.push(piece),
+            Room::Append(_) | Room::Fresh(_) => {
+                if !segment.dirty() {
+                    self.dirty_segments += 1;
+                    if segment.end != start {
+                        (segment.start, segment.here) = (start, start);
+                    }
+                }
+                segment.end = end;
+                segment.start = segment.start.max(end.saturating_sub(size));
+                segment.pieces.push_back(piece);
+            }
+        }
+        let bytes = (end - start) * SECTOR_BYTES;
+        // The status of a write-through follows later, by itself.
+        let last = last && !through && self.completion_ps(Op::Write) == 0;
+        self.ask_bus(slot, Phase::Data { bytes, last }, shared);
+    }
+
+    /// Data of a write starts to move: the arm may go, and write as it comes.
+    pub fn data_moves(&mut self, slot: u32, first_ps: i64, end_ps: i64, shared: &mut Shared) {
+        let &(number, admitted) = self
+            .command(slot)
+            .moving
+            .front()
+            .expect("it has data to move");
+        let segment = &mut self.write_segments[number];
+        let mut pieces = segment.pieces.iter_mut();
+        if let Some(piece) = pieces.find(|p| p.admitted == admitted) {
+            piece.comes_ps = Some((first_ps, end_ps));
+            self.kick(shared);
+        }
+    }
+
+    /// Acknowledges a write whose data is in the buffer.
+    pub(super) fn acknowledge_cached(&mut self, slot: u32, shared: &mut Shared) {
+        let serial = self.command(slot).serial;
+        let open = self.open_writes.iter().position(|w| w.serial == serial);
+        if open.is_some() {
+            self.command_mut(slot).medium = Medium::Pending;
+        }
+        let ordinal = shared.next_ordinal(self.unit);
+        let key = self.complete(slot, shared);
+        if let Some(open) = open {
+            self.open_writes[open].line = Some((key, ordinal));
+        }
+    }
+
+    /// A piece has crossed the bus.
+    pub(super) fn data_here(&mut self, slot: u32, acknowledge: bool, shared: &mut Shared) {
+        let (number, admitted) = self
+            .command_mut(slot)
+            .moving
+            .pop_front()
+            .expect("this data was on its way");
+        if acknowledge {
+            self.acknowledge_cached(slot, shared);
+        } else if self.command(slot).next == self.command(slot).end()
+            && self.command(slot).moving.is_empty()
+            && self.command(slot).hit == Hit::Cached
+        {
+            self.finish_later(slot, shared);
+        }
+        let segment = &mut self.write_segments[number];
+        let mut pieces = segment
+            .pieces
+            .iter_mut()
+            .chain(segment.overwrites.iter_mut());
+        let piece = pieces
+            .find(|p| p.admitted == admitted)
+            .expect("dirty data stays");
+        piece.here = true;
+        piece.comes_ps.get_or_insert((shared.now_ps, shared.now_ps));
+        segment.here = segment.here.max(piece.end);
+        if segment.overwrites.iter().any(|o| o.admitted == admitted) {
+            // The older data may have been written around it meanwhile; then it is on the medium.
+            self.settle_overwrites(number, shared);
+        }
+        self.admit_writes(shared);
+        self.kick(shared);
+    }
+}
