@@ -63,10 +63,14 @@ def tool_versions() -> dict[str, str]:
 
 
 def compile_program(source: Path, target: Path) -> None:
-    """Compile one of our own C files, static and without traces of the host's paths."""
+    """Compile one of our own C programs, static and without traces of the host's paths.
+
+    A program of several files has a folder of its stem beside SOURCE: all *.c in it are linked in.
+    """
     target.parent.mkdir(parents=True, exist_ok=True)
     include = os.path.relpath(REPOSITORY / COMMON, source.parent)
-    run(["gcc", *C_FLAGS, f"-I{include}", "-o", str(target), source.name, "-lpthread"], cwd=source.parent)
+    parts = sorted(f"{source.stem}/{part.name}" for part in (source.parent / source.stem).glob("*.c"))
+    run(["gcc", *C_FLAGS, f"-I{include}", "-o", str(target), source.name, *parts, "-lpthread"], cwd=source.parent)
     target.chmod(0o755)
 
 
