@@ -12,7 +12,7 @@ uint64_t random_stream(uint64_t seed, uint64_t stream)
     return state;
 }
 
-/* Logarithm to personality.directory 2, 16 binary places, from repeated squaring. */
+/* By repeated squaring. */
 uint64_t log2_q16(uint64_t value)
 {
     int whole = 63 - __builtin_clzll(value);

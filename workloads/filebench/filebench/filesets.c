@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "splitmix64.h"
+#include "virtual_clock.h"
 
 #define PATTERN_BYTES 65536ULL
 
@@ -66,7 +67,7 @@ static void populate(struct fileset *fileset, uint64_t *random, uint32_t self, b
     }
 }
 
-void lay_out(struct fileset *fileset, uint64_t *random)
+static void lay_out(struct fileset *fileset, uint64_t *random)
 {
     char root[PATH_MAX];
     uint64_t floor = 10 * personality.thread_count; /* with fewer, one thread takes what the next one needs */
@@ -103,7 +104,6 @@ void set_present(struct entries *entries, uint32_t index, bool present)
     entries->present_count += present ? 1 : -1U;
 }
 
-/* The first that does, or does not, exist, from index on and round; there is one. */
 uint32_t find_entry(const struct entries *entries, uint32_t index, bool present)
 {
     if (index >= entries->count)
@@ -140,20 +140,18 @@ void entry_path(const struct fileset *fileset, const struct entry *entry, char p
 
 /* ---- data: a file holds at each offset what the offset says ---- */
 
-char *read_buffer;
-static char *pattern; /* shared by all threads: what is read is only looked at here and there */
+static char *pattern;
 
 static const char *data_at(uint64_t offset)
 {
     return pattern + offset % PATTERN_BYTES;
 }
 
-void make_pattern(void)
+static void make_pattern(void)
 {
     uint64_t random = random_stream(0, 0);
 
     pattern = allocate(PATTERN_BYTES + personality.io_bytes_max, 1);
-    read_buffer = allocate(personality.io_bytes_max, 1);
     for (uint64_t i = 0; i < PATTERN_BYTES; i += 8)
         memcpy(pattern + i, &(uint64_t){random_next(&random)}, 8);
     for (uint64_t i = 0; i < personality.io_bytes_max; i++)
@@ -166,7 +164,7 @@ void write_at(int fd, uint64_t offset, uint64_t bytes, const char *path)
 
     if (written < 0 || (uint64_t)written != bytes)
         die("%s: %" PRIu64 " bytes at %" PRIu64 " were not written: %s", path, bytes, offset,
-             written < 0 ? strerror(errno) : "no space for all of them");
+            written < 0 ? strerror(errno) : "no space for all of them");
 }
 
 /* ---- phase create ---- */
@@ -180,7 +178,6 @@ static void make_directory(struct directory *directory)
     directory->made = true;
 }
 
-/* The directory of an entry and those above it; of use where nothing was preallocated. */
 void make_parents(struct fileset *fileset, uint32_t number)
 {
     if (fileset->directories[number].made)
@@ -216,7 +213,7 @@ static void create_file(struct fileset *fileset, struct entry *entry)
 }
 
 /* All directories, then the preallocated part of the files, in random order. */
-void create_fileset(struct fileset *fileset, uint64_t *random)
+static void create_fileset(struct fileset *fileset, uint64_t *random)
 {
     char path[PATH_MAX];
 
@@ -247,10 +244,34 @@ void create_fileset(struct fileset *fileset, uint64_t *random)
     }
 }
 
+void create_filesets(uint64_t seed)
+{
+    uint64_t stream = 1, files = 0, bytes = 0;
+
+    make_pattern();
+
+    uint64_t begin_ns = virtual_ns();
+
+    for (struct fileset *fileset = personality.filesets; fileset; fileset = fileset->next, stream++) {
+        uint64_t random = random_stream(seed, stream);
+
+        lay_out(fileset, &random);
+        make_directory(&fileset->directories[0]);
+        create_fileset(fileset, &random);
+        for (uint32_t i = 0; i < fileset->files.count; i++)
+            bytes += fileset->files.list[i].bytes;
+        files += fileset->files.present_count;
+        printf("info fileset %s %u files of %u, %u directories\n", fileset->name, fileset->files.present_count,
+               fileset->files.count, fileset->directory_count);
+    }
+    phase_print("create", begin_ns);
+    printf("metric created_files %" PRIu64 "\nmetric created_bytes %" PRIu64 "\n", files, bytes);
+}
+
 /* ---- afterwards ---- */
 
 /* Everything that should be there is there, in its size, and nothing else of the fileset is. */
-uint64_t verify(struct fileset *fileset)
+static uint64_t verify(struct fileset *fileset)
 {
     char path[PATH_MAX];
     struct stat found;
@@ -270,9 +291,18 @@ uint64_t verify(struct fileset *fileset)
                 die("after the run: %s is there and was deleted", path);
             } else if (kind ? !S_ISDIR(found.st_mode) : (uint64_t)found.st_size != entry->bytes) {
                 die("after the run: %s has %" PRIu64 " bytes, written were %" PRIu64, path, (uint64_t)found.st_size,
-                     entry->bytes);
+                    entry->bytes);
             }
         }
     }
     return fileset->files.present_count;
+}
+
+uint64_t verify_filesets(void)
+{
+    uint64_t files = 0;
+
+    for (struct fileset *fileset = personality.filesets; fileset; fileset = fileset->next)
+        files += verify(fileset);
+    return files;
 }

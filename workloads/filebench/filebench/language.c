@@ -308,6 +308,7 @@ void all_used(const struct attributes *attributes)
 {
     for (int i = 0; i < attributes->count; i++)
         if (!attributes->list[i].used)
-            fail_at(attributes->list[i].line, "the attribute '%s' of %s is not supported; README.md lists those that are",
+            fail_at(attributes->list[i].line,
+                    "the attribute '%s' of %s is not supported; README.md lists those that are",
                     attributes->list[i].name, attributes->of);
 }

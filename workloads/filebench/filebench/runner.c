@@ -41,6 +41,7 @@ static bool stopping;
 static uint64_t end_ns = UINT64_MAX, total_operations, total_bytes;
 static bool prints_operations;
 static uint64_t empty_line;
+static char *read_buffer; /* shared by all threads: what is read is not looked at */
 
 static void report(struct thread *thread, struct flowop *flowop, const char *path, uint64_t bytes)
 {
@@ -208,11 +209,16 @@ static void store(struct open_file *file, bool appends, uint64_t offset, uint64_
     pthread_mutex_unlock(mutex);
 }
 
+static uint64_t at_most(uint64_t number, uint64_t limit)
+{
+    return number < limit ? number : limit;
+}
+
 static uint64_t io_bytes_of(struct thread *thread, struct flowop *flowop)
 {
     uint64_t bytes = flowop->io_bytes.kind == NOTHING ? 0 : draw(&flowop->io_bytes, &thread->random);
 
-    return bytes < personality.io_bytes_max ? bytes : personality.io_bytes_max;
+    return at_most(bytes, personality.io_bytes_max);
 }
 
 static enum outcome do_io(struct thread *thread, struct flowop *flowop)
@@ -236,7 +242,7 @@ static enum outcome do_io(struct thread *thread, struct flowop *flowop)
         break;
     case READWHOLEFILE:
         if (!bytes)
-            bytes = file->entry->full_bytes < personality.io_bytes_max ? file->entry->full_bytes : personality.io_bytes_max;
+            bytes = at_most(file->entry->full_bytes, personality.io_bytes_max);
         while (bytes && (got = read_some(file, done, bytes, path)))
             done += got;
         break;
@@ -244,7 +250,7 @@ static enum outcome do_io(struct thread *thread, struct flowop *flowop)
         whole = thread->files[flowop->source_fd].entry ? thread->files[flowop->source_fd].entry->full_bytes
                                                        : file->entry->full_bytes;
         if (!bytes || bytes > whole)
-            bytes = whole < personality.io_bytes_max ? whole : personality.io_bytes_max;
+            bytes = at_most(whole, personality.io_bytes_max);
         for (; done < whole; done += bytes) {
             bytes = whole - done < bytes ? whole - done : bytes;
             store(file, false, done, bytes, path);
@@ -391,7 +397,8 @@ static void *thread_main(void *argument)
 
             if (outcome == EMPTY && !personality.stop_when_empty)
                 fail_at(flowop->line,
-                        "flowop '%s' finds no file any more; shorten the run, set more files, or set mode quit firstdone",
+                        "flowop '%s' finds no file any more; shorten the run, set more files, "
+                        "or set mode quit firstdone",
                         flowop->name);
             if (outcome == EMPTY)
                 __atomic_store_n(&empty_line, (uint64_t)flowop->line, __ATOMIC_RELAXED);
@@ -408,12 +415,14 @@ static void *thread_main(void *argument)
     return NULL;
 }
 
-static void run(uint64_t seed)
+void run_threads(uint64_t seed, bool print_operations)
 {
     struct thread *threads = allocate(personality.thread_count, sizeof *threads);
     pthread_attr_t attributes;
     uint64_t number = 0;
 
+    prints_operations = print_operations;
+    read_buffer = allocate(personality.io_bytes_max, 1);
     for (int i = 0; i < WRITE_LOCKS; i++)
         pthread_mutex_init(&write_locks[i], NULL);
     pthread_barrier_init(&start, NULL, (unsigned)personality.thread_count + 1);
@@ -451,4 +460,29 @@ static void run(uint64_t seed)
             flowop->done_bytes += threads[i].done_bytes[flowop->number];
         }
     printf("metric elapsed_ns %" PRIu64 "\n", elapsed_ns);
+    if (empty_line)
+        printf("info ended at line %" PRIu64 ": no file left\n", empty_line);
+}
+
+void print_metrics(uint64_t files)
+{
+    uint64_t read_bytes = 0, written_bytes = 0, operations = 0;
+
+    for (struct group *group = personality.groups; group; group = group->next)
+        for (struct flowop *flowop = group->flowops; flowop; flowop = flowop->next) {
+            if (flowop->type == READ || flowop->type == READWHOLEFILE)
+                read_bytes += flowop->done_bytes;
+            else if (flowop->type != LISTDIR)
+                written_bytes += flowop->done_bytes;
+            if (flowop->is_io)
+                operations += flowop->done;
+        }
+    printf("metric operations %" PRIu64 "\n", operations);
+    printf("metric read_bytes %" PRIu64 "\n", read_bytes);
+    printf("metric written_bytes %" PRIu64 "\n", written_bytes);
+    printf("metric files %" PRIu64 "\n", files);
+    for (struct group *group = personality.groups; group; group = group->next)
+        for (struct flowop *flowop = group->flowops; flowop; flowop = flowop->next)
+            if (flowop->is_io)
+                printf("metric ops_%s %" PRIu64 "\n", flowop->name, flowop->done);
 }
