@@ -6,7 +6,8 @@
 One image a workload, so that a change to one re-runs the cells of that one only. What a folder workloads/<name>
 gives to its image:
 
-    *.c            compiled statically, named by its stem; may include headers of workloads/common
+    *.c            compiled statically, named by its stem, together with all *.c of a folder of that stem,
+                   if there is one; may include headers of workloads/common
     *.sh           installed without the suffix
     share/         copied as it is
     sources.lock   files of Debian source packages, fetched, checked, put into share/:

@@ -21,12 +21,27 @@ def sources() -> list[Path]:
 
 
 def compile_program(source: Path, target: Path, *options: str) -> str:
-    """Compile one of our own C files, static and without traces of the host's paths; return what the compiler says."""
+    """Compile one of our own C programs, static and without traces of the host's paths; return what the compiler says.
+
+    A program of several files has a folder of its stem beside SOURCE: all *.c in it are linked in.
+    """
     target.parent.mkdir(parents=True, exist_ok=True)
     include = os.path.relpath(REPOSITORY / COMMON, source.parent)
+    parts = sorted(f"{source.stem}/{part.name}" for part in (source.parent / source.stem).glob("*.c"))
     chain = toolchain.current()
     said = chain.run(
-        ["gcc", *C_FLAGS, f"-I{include}", *chain.includes(), *options, "-o", str(target), source.name, "-lpthread"],
+        [
+            "gcc",
+            *C_FLAGS,
+            f"-I{include}",
+            *chain.includes(),
+            *options,
+            "-o",
+            str(target),
+            source.name,
+            *parts,
+            "-lpthread",
+        ],
         cwd=source.parent,
     )
     target.chmod(0o755)

@@ -11,14 +11,13 @@
  * where they come from.
  */
 #define PROGRAM "netnews"
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/uio.h>
-#include <unistd.h>
 
-#include "arguments.h"
+#include "options.h"
+#include "splitmix64.h"
 #include "virtual_clock.h"
 
 #define SPOOL_BYTES UINT64_C(2000000000)
@@ -47,8 +46,8 @@ struct options {
     uint64_t seed;
     uint64_t spool_seed;
     uint32_t scale;
-    enum spool spool;
-    int print;
+    int spool;                  /* enum spool */
+    bool print;
 };
 
 /* One article as drawn, before it has numbers. */
@@ -84,24 +83,6 @@ static struct posting *postings;                /* of all articles, in the order
 static uint64_t posting_count, posting_room, expired_postings, expired_bytes;
 static char body[BODY_BYTES + BODY_STARTS * BODY_STEP];
 
-/* ---- random numbers ------------------------------------------------------ */
-
-/* SplitMix64 (Steele, Lea, Flood 2014). */
-static uint64_t draw(uint64_t *state)
-{
-    uint64_t z = *state += UINT64_C(0x9E3779B97F4A7C15);
-
-    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
-    return z ^ (z >> 31);
-}
-
-/* A number below LIMIT. */
-static uint64_t below(uint64_t *state, uint64_t limit)
-{
-    return (uint64_t)(((unsigned __int128)draw(state) * limit) >> 64);
-}
-
 /* ---- the trace: groups, sizes, articles ----------------------------------- */
 
 /* Sizes: per mille of the articles that are smaller, and bytes; straight lines between. */
@@ -116,7 +97,7 @@ static const struct quantile binary_sizes[] = {
 
 static uint32_t draw_size(uint64_t *state, const struct quantile *at)
 {
-    uint64_t millionth = below(state, 1000000);
+    uint64_t millionth = random_below(state, 1000000);
 
     while (millionth >= (uint64_t)at[1].per_mille * 1000)
         at++;
@@ -138,7 +119,7 @@ static uint64_t *popularity(uint32_t count)
 
 static uint32_t draw_rank(uint64_t *state, const uint64_t *sums, uint32_t count)
 {
-    uint64_t value = below(state, sums[count - 1]);
+    uint64_t value = random_below(state, sums[count - 1]);
     uint32_t low = 0, high = count - 1;
 
     while (low < high) {
@@ -166,8 +147,8 @@ static uint16_t draw_group(uint64_t *state, int binary)
 static struct article next_article(uint64_t index, uint64_t seed, struct tally *tally)
 {
     uint64_t state = seed * UINT64_C(0xD1342543DE82EF95) ^ index * UINT64_C(0xA24BAED4963EE407);
-    int binary = below(&state, 1000) < BINARY_PER_MILLE;
-    uint32_t crosspost = (uint32_t)below(&state, 100);
+    int binary = random_below(&state, 1000) < BINARY_PER_MILLE;
+    uint32_t crosspost = (uint32_t)random_below(&state, 100);
     uint32_t wanted = crosspost < 86 ? 1 : crosspost < 96 ? 2 : crosspost < 99 ? 3 : 5;
     struct article article = {.bytes = draw_size(&state, binary ? binary_sizes : text_sizes)};
 
@@ -304,7 +285,7 @@ static void fill_body(void)
     uint64_t state = 0;
 
     for (size_t at = 0; at < sizeof body; at++)
-        body[at] = at % 72 == 71 ? '\n' : (char)(' ' + 1 + draw(&state) % 94);
+        body[at] = at % 72 == 71 ? '\n' : (char)(' ' + 1 + random_next(&state) % 94);
 }
 
 /* ---- what the server does -------------------------------------------------- */
@@ -508,7 +489,7 @@ static void reset_numbers(void)
     for (uint32_t group = 0; group < group_count; group++) {
         uint64_t state = group;
 
-        next_number[group] = (uint32_t)(1000 + below(&state, 90000));
+        next_number[group] = (uint32_t)(1000 + random_below(&state, 90000));
     }
 }
 
@@ -568,39 +549,23 @@ static uint64_t verify_sample(uint64_t spool, uint64_t all, uint64_t expired)
     return verified;
 }
 
-static void parse_options(char **argv)
+static void read_options(char **argv)
 {
-    for (argv++; *argv != NULL; argv += 2) {
-        const char *key = argv[0], *value = argv[1];
+    static const char *const spools[] = {
+        [SPOOL_MAKE] = "make", [SPOOL_ONLY] = "only", [SPOOL_READY] = "ready", NULL};
+    static struct option_rule rules[] = {
+        {.name = "--dir", .text = &options.dir, .value = "DIR"},
+        {.name = "--seed", .number = &options.seed, .low = 1, .high = INT32_MAX, .required = true},
+        {.name = "--scale", .scale = &options.scale},
+        {.name = "--spool", .choice = &options.spool, .choices = spools},
+        {.name = "--spool-seed", .number = &options.spool_seed, .low = 1, .high = INT32_MAX},
+        {.name = "--print", .flag = &options.print},
+        {.name = NULL},
+    };
 
-        if (strcmp(key, "--print") == 0) {
-            options.print = 1;
-            argv--;
-            continue;
-        }
-        if (value == NULL)
-            die("%s needs a value", key);
-        if (strcmp(key, "--dir") == 0)
-            options.dir = value;
-        else if (strcmp(key, "--seed") == 0)
-            options.seed = parse_number(key, value, 1, INT32_MAX);
-        else if (strcmp(key, "--spool-seed") == 0)
-            options.spool_seed = parse_number(key, value, 1, INT32_MAX);
-        else if (strcmp(key, "--scale") == 0)
-            options.scale = parse_scale(key, value);
-        else if (strcmp(key, "--spool") == 0 && strcmp(value, "make") == 0)
-            options.spool = SPOOL_MAKE;
-        else if (strcmp(key, "--spool") == 0 && strcmp(value, "only") == 0)
-            options.spool = SPOOL_ONLY;
-        else if (strcmp(key, "--spool") == 0 && strcmp(value, "ready") == 0)
-            options.spool = SPOOL_READY;
-        else if (strcmp(key, "--spool") == 0)
-            die("--spool %s: give make, only or ready", value);
-        else
-            die("%s is no option; there are --dir, --seed, --scale, --spool, --spool-seed, --print", key);
-    }
-    if ((options.dir == NULL && !options.print) || options.seed == 0)
-        die("--dir DIR (or --print) and --seed N are needed");
+    parse_options(argv, rules);
+    if (options.dir == NULL && !options.print)
+        die_usage("the command line lacks --dir DIR or --print; add one of them");
 }
 
 int main(int argc, char **argv)
@@ -609,7 +574,7 @@ int main(int argc, char **argv)
     uint64_t begin_ns, end_ns, expired_names, verified;
 
     (void)argc;
-    parse_options(argv);
+    read_options(argv);
     set_up();
     begin_ns = virtual_ns();
     if (!options.print) {

@@ -16,9 +16,8 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include "arguments.h"
+#include "options.h"
 #include "virtual_clock.h"
 
 #define FILES 25000             /* the paper, section 3.2 */
@@ -56,7 +55,8 @@ static uint64_t moments_ns[MOMENTS];
 
 static void set_sizes(struct options *options, const char *text)
 {
-    char *dash;
+    const char *dash = strchr(text, '-');
+    char low[24];
 
     if (strcmp(text, "paper") == 0) {
         options->size_low = 500;
@@ -64,42 +64,32 @@ static void set_sizes(struct options *options, const char *text)
     } else if (strcmp(text, "default") == 0) {
         options->size_low = 500;
         options->size_high = 10000;
-    } else if ((dash = strchr(text, '-')) != NULL) {
-        *dash = '\0';
-        options->size_low = parse_number("--sizes", text, 1, 1 << 24);
+    } else if (dash != NULL && (size_t)(dash - text) < sizeof low) {
+        memcpy(low, text, (size_t)(dash - text));
+        low[dash - text] = '\0';
+        options->size_low = parse_number("--sizes", low, 1, 1 << 24);
         options->size_high = parse_number("--sizes", dash + 1, options->size_low, 1 << 24);
     } else {
-        die("--sizes %s: give paper, default, or LOW-HIGH in bytes", text);
+        die_usage("--sizes %s: give paper, default, or LOW-HIGH in bytes", text);
     }
 }
 
-static struct options parse_options(char **argv)
+static struct options read_options(char **argv)
 {
-    struct options options = {.program = "/usr/bin/postmark"};
-    uint32_t scale = SCALE_ONE;
+    static struct options options = {.program = "/usr/bin/postmark"};
+    static const char *sizes = "paper";
+    static uint32_t scale = SCALE_ONE;
+    static struct option_rule rules[] = {
+        {.name = "--dir", .text = &options.dir, .value = "DIR", .required = true},
+        {.name = "--seed", .number = &options.seed, .low = 1, .high = INT32_MAX, .required = true},
+        {.name = "--scale", .scale = &scale},
+        {.name = "--sizes", .text = &sizes, .value = "paper|default|LOW-HIGH"},
+        {.name = "--program", .text = &options.program, .value = "PATH"},
+        {.name = NULL},
+    };
 
-    set_sizes(&options, "paper");
-    for (argv++; *argv != NULL; argv += 2) {
-        const char *key = argv[0];
-        char *value = argv[1];
-
-        if (value == NULL)
-            die("%s needs a value", key);
-        if (strcmp(key, "--dir") == 0)
-            options.dir = value;
-        else if (strcmp(key, "--seed") == 0)
-            options.seed = parse_number(key, value, 1, INT32_MAX);
-        else if (strcmp(key, "--scale") == 0)
-            scale = parse_scale(key, value);
-        else if (strcmp(key, "--sizes") == 0)
-            set_sizes(&options, value);
-        else if (strcmp(key, "--program") == 0)
-            options.program = value;
-        else
-            die("%s is no option; there are --dir, --seed, --scale, --sizes, --program", key);
-    }
-    if (options.dir == NULL || options.seed == 0)
-        die("--dir DIR and --seed N are needed");
+    parse_options(argv, rules);
+    set_sizes(&options, sizes);
     /* PostMark divides by a tenth of its transactions, and takes one subdirectory for none. */
     options.files = scaled(FILES, scale, 10);
     options.transactions = scaled(TRANSACTIONS, scale, 10);
@@ -314,7 +304,7 @@ static void report(const struct options *options, uint64_t kernel_written)
 
 int main(int argc, char **argv)
 {
-    struct options options = parse_options(argv);
+    struct options options = read_options(argv);
     siginfo_t ended;
     uint64_t kernel_written;
     pid_t pid;

@@ -8,28 +8,24 @@
  * the patterns, the output and what counts as a failure.  Linux and FreeBSD.
  */
 #define _GNU_SOURCE             /* Linux: O_DIRECT */
-#include <errno.h>
+#define PROGRAM "rawio"
 #include <fcntl.h>
-#include <inttypes.h>
 #include <semaphore.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 #ifdef __linux__
 #include <linux/fs.h>           /* BLKGETSIZE64 */
 #else
 #include <sys/disk.h>           /* DIOCGMEDIASIZE */
 #endif
+
+#include "options.h"
+#include "splitmix64.h"
 
 #define CHILDREN_MAX 4096
 #define REQUESTS_MAX (1u << 24)
@@ -40,13 +36,13 @@ enum pattern { SEQUENTIAL, INTERLEAVE, RANDOM };
 struct options {
     const char *device;
     int write;
-    enum pattern pattern;
+    int pattern;                /* enum pattern */
     uint64_t seed;
     uint64_t bytes;
     uint64_t request_bytes;
     uint64_t children;
     uint64_t span_bytes;
-    int print_pattern;
+    bool print_pattern;
 };
 
 /* What parent and children share. */
@@ -64,138 +60,41 @@ struct shared {
 static pid_t pids[CHILDREN_MAX];
 static volatile sig_atomic_t pid_count;
 
-static void die(const char *format, ...)
-{
-    va_list arguments;
-
-    fflush(stdout);
-    fputs("rawio: ", stderr);
-    va_start(arguments, format);
-    vfprintf(stderr, format, arguments);
-    va_end(arguments);
-    fputc('\n', stderr);
-    exit(1);
-}
-
 /* ---- options ------------------------------------------------------------- */
 
-static const char usage[] =
-    "usage: rawio --device PATH --op read|write --pattern sequential|interleave|random --seed N\n"
-    "             [--bytes 10485760] [--request-bytes 8192] [--children 128] [--span-bytes 0]\n"
-    "             [--print-pattern]\n";
-
-static uint64_t parse_number(const char *option, const char *text)
-{
-    char *end;
-
-    errno = 0;
-    uint64_t value = strtoull(text, &end, 10);
-    if (errno != 0 || *end != '\0' || text[0] < '0' || text[0] > '9')
-        die("%s takes a whole number, not \"%s\"", option, text);
-    return value;
-}
-
-static int parse_choice(const char *option, const char *text, const char *const *choices)
-{
-    for (int i = 0; choices[i]; i++)
-        if (strcmp(text, choices[i]) == 0)
-            return i;
-    fprintf(stderr, "rawio: %s does not know \"%s\"; it takes", option, text);
-    for (int i = 0; choices[i]; i++)
-        fprintf(stderr, "%s %s", i ? "," : "", choices[i]);
-    fputc('\n', stderr);
-    exit(1);
-}
-
-static struct options parse_options(int argc, char **argv)
+static struct options read_options(char **argv)
 {
     static const char *const ops[] = { "read", "write", NULL };
     static const char *const patterns[] = { "sequential", "interleave", "random", NULL };
-    struct options options = { .bytes = 10485760, .request_bytes = 8192, .children = 128 };
-    int have_op = 0, have_pattern = 0, have_seed = 0;
+    static struct options options = { .bytes = 10485760, .request_bytes = 8192, .children = 128 };
+    static struct option_rule rules[] = {
+        { .name = "--device", .text = &options.device, .value = "PATH", .required = true },
+        { .name = "--op", .choice = &options.write, .choices = ops, .required = true },
+        { .name = "--pattern", .choice = &options.pattern, .choices = patterns, .required = true },
+        { .name = "--seed", .number = &options.seed, .required = true },
+        { .name = "--bytes", .number = &options.bytes, .low = 1 },
+        { .name = "--request-bytes", .number = &options.request_bytes, .low = 512 },
+        { .name = "--children", .number = &options.children, .low = 1, .high = CHILDREN_MAX },
+        { .name = "--span-bytes", .number = &options.span_bytes },
+        { .name = "--print-pattern", .flag = &options.print_pattern },
+        { .name = NULL },
+    };
 
-    for (int i = 1; i < argc; i++) {
-        const char *option = argv[i];
-
-        if (strcmp(option, "--help") == 0) {
-            fputs(usage, stdout);
-            exit(0);
-        }
-        if (strcmp(option, "--print-pattern") == 0) {
-            options.print_pattern = 1;
-            continue;
-        }
-        const char *value = argv[++i];
-        if (!value) {
-            fputs(usage, stderr);
-            die("%s is unknown or lacks its value", option);
-        }
-        if (strcmp(option, "--device") == 0) {
-            options.device = value;
-        } else if (strcmp(option, "--op") == 0) {
-            options.write = parse_choice(option, value, ops);
-            have_op = 1;
-        } else if (strcmp(option, "--pattern") == 0) {
-            options.pattern = (enum pattern)parse_choice(option, value, patterns);
-            have_pattern = 1;
-        } else if (strcmp(option, "--seed") == 0) {
-            options.seed = parse_number(option, value);
-            have_seed = 1;
-        } else if (strcmp(option, "--bytes") == 0) {
-            options.bytes = parse_number(option, value);
-        } else if (strcmp(option, "--request-bytes") == 0) {
-            options.request_bytes = parse_number(option, value);
-        } else if (strcmp(option, "--children") == 0) {
-            options.children = parse_number(option, value);
-        } else if (strcmp(option, "--span-bytes") == 0) {
-            options.span_bytes = parse_number(option, value);
-        } else {
-            fputs(usage, stderr);
-            die("unknown option %s", option);
-        }
-    }
-    if (!options.device || !have_op || !have_pattern || !have_seed) {
-        fputs(usage, stderr);
-        die("--device, --op, --pattern and --seed are required");
-    }
-    if (options.request_bytes == 0 || options.request_bytes % 512 != 0)
-        die("--request-bytes %" PRIu64 " is not a multiple of 512", options.request_bytes);
-    if (options.bytes == 0 || options.bytes % options.request_bytes != 0)
-        die("--bytes %" PRIu64 " is not a multiple of --request-bytes %" PRIu64, options.bytes,
-            options.request_bytes);
+    parse_options(argv, rules);
+    if (options.request_bytes % 512 != 0)
+        die_usage("--request-bytes %" PRIu64 ": give a multiple of 512", options.request_bytes);
+    if (options.bytes % options.request_bytes != 0)
+        die_usage("--bytes %" PRIu64 ": give a multiple of --request-bytes, which is %" PRIu64, options.bytes,
+                  options.request_bytes);
     if (options.bytes / options.request_bytes > REQUESTS_MAX)
-        die("--bytes %" PRIu64 " makes more than %u requests", options.bytes, REQUESTS_MAX);
-    if (options.children == 0 || options.children > CHILDREN_MAX)
-        die("--children %" PRIu64 " is not between 1 and %d", options.children, CHILDREN_MAX);
+        die_usage("--bytes %" PRIu64 ": these are more than %u requests; give less", options.bytes, REQUESTS_MAX);
     if (options.bytes / options.request_bytes < options.children)
-        die("%" PRIu64 " requests cannot keep %" PRIu64 " children busy at once; raise --bytes",
-            options.bytes / options.request_bytes, options.children);
+        die_usage("--bytes %" PRIu64 ": %" PRIu64 " requests cannot keep %" PRIu64 " children busy at once; give more",
+                  options.bytes, options.bytes / options.request_bytes, options.children);
     return options;
 }
 
 /* ---- pattern --------------------------------------------------------------- */
-
-/* SplitMix64: G. Steele, D. Lea, C. Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014. */
-static uint64_t next_random(uint64_t *state)
-{
-    uint64_t z = *state += 0x9e3779b97f4a7c15;
-
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-    z = (z ^ z >> 27) * 0x94d049bb133111eb;
-    return z ^ z >> 31;
-}
-
-/* Uniform below LIMIT: draws from the incomplete last stretch of the range are thrown away. */
-static uint64_t random_below(uint64_t *state, uint64_t limit)
-{
-    uint64_t first_fair = -limit % limit;
-    uint64_t draw;
-
-    do
-        draw = next_random(state);
-    while (draw < first_fair);
-    return draw % limit;
-}
 
 /* The byte offset of each request, in the order in which they are to be issued. */
 static uint64_t *make_pattern(const struct options *options, uint64_t device_bytes)
@@ -218,7 +117,7 @@ static uint64_t *make_pattern(const struct options *options, uint64_t device_byt
         die("%s has %" PRIu64 " bytes, too few for two streams of half of %" PRIu64, options->device, device_bytes,
             options->bytes);
     for (uint64_t i = 0; i < count; i++) {
-        switch (options->pattern) {
+        switch ((enum pattern)options->pattern) {
         case SEQUENTIAL:
             offsets[i] = i * request;
             break;
@@ -226,7 +125,7 @@ static uint64_t *make_pattern(const struct options *options, uint64_t device_byt
             offsets[i] = i / 2 * request + (i % 2 ? middle : 0);
             break;
         case RANDOM:
-            offsets[i] = random_below(&state, span / request) * request;
+            offsets[i] = random_remainder(&state, span / request) * request;
             break;
         }
     }
@@ -386,11 +285,12 @@ static void run(int fd, const struct options *options, const uint64_t *offsets)
 
 int main(int argc, char **argv)
 {
-    struct options options = parse_options(argc, argv);
+    struct options options = read_options(argv);
     /* Only a run has to go past the page cache; the pattern needs just the size. */
     int flags = options.print_pattern ? O_RDONLY : (options.write ? O_RDWR : O_RDONLY) | O_DIRECT;
     int fd = open(options.device, flags);
 
+    (void)argc;
     if (fd < 0)
         die("cannot open %s: %s", options.device, strerror(errno));
     uint64_t *offsets = make_pattern(&options, size_of_device(fd, options.device));

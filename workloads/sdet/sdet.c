@@ -10,17 +10,13 @@
  * Afterwards every home must hold exactly the files that its script should
  * have left, and edited files exactly the text that the edits make.
  */
-#include <dirent.h>
-#include <errno.h>
+#define PROGRAM "sdet"
 #include <fcntl.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
+#include "options.h"
+#include "splitmix64.h"
 #include "virtual_clock.h"
 
 enum {
@@ -29,7 +25,6 @@ enum {
     TEXTS = 8,
     VOCABULARY = 400,
     SCRIPTS_MAX = 100,
-    MILLION = 1000000,
     MESSAGE_BYTES = 600,
 };
 
@@ -107,43 +102,14 @@ struct home {
 static const char *directory;
 static const char *compiler = "tcc";
 static const char *shell = "/bin/sh";
-static unsigned scripts = 20;
+static uint64_t scripts = 20;
 static uint64_t seed;
-static unsigned scale_ppm = MILLION;
+static uint32_t scale = SCALE_ONE;
 static unsigned task_counts[TASKS];
 
-__attribute__((noreturn, format(printf, 1, 2))) static void fail(const char *format, ...)
+static unsigned draw_below(struct home *home, unsigned limit)
 {
-    char message[MESSAGE_BYTES];
-    va_list arguments;
-
-    va_start(arguments, format);
-    vsnprintf(message, sizeof message, format, arguments);
-    va_end(arguments);
-    fflush(stdout);
-    fprintf(stderr, "sdet: %s\n", message);
-    exit(1);
-}
-
-/* SplitMix64: the same numbers on every system. */
-static uint64_t draw(uint64_t *state)
-{
-    uint64_t z = (*state += 0x9e3779b97f4a7c15u);
-
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
-
-static unsigned draw_below(uint64_t *state, unsigned limit)
-{
-    uint64_t rest = UINT64_MAX - UINT64_MAX % limit;
-    uint64_t value;
-
-    do
-        value = draw(state);
-    while (value >= rest);
-    return (unsigned)(value % limit);
+    return (unsigned)random_remainder(&home->random, limit);
 }
 
 /* ---- files of a home ---------------------------------------------------- */
@@ -157,7 +123,7 @@ __attribute__((format(printf, 2, 3))) static void home_path(char path[MESSAGE_BY
     used += vsnprintf(path + used, MESSAGE_BYTES / 2 - (size_t)used, format, arguments);
     va_end(arguments);
     if (used >= MESSAGE_BYTES / 2)
-        fail("%s: the name is too long; choose a shorter --dir", directory);
+        die("%s: the name is too long; choose a shorter --dir", directory);
 }
 
 static void write_file(const char *path, const char *text, size_t bytes, mode_t mode)
@@ -165,23 +131,23 @@ static void write_file(const char *path, const char *text, size_t bytes, mode_t 
     int file = open(path, O_WRONLY | O_CREAT | O_EXCL, mode);
 
     if (file < 0)
-        fail("%s: cannot create: %s", path, strerror(errno));
+        die("%s: cannot create: %s", path, strerror(errno));
     while (bytes > 0) {
         ssize_t written = write(file, text, bytes);
 
         if (written <= 0)
-            fail("%s: cannot write: %s", path, strerror(errno));
+            die("%s: cannot write: %s", path, strerror(errno));
         text += written;
         bytes -= (size_t)written;
     }
     if (close(file) != 0)
-        fail("%s: cannot write: %s", path, strerror(errno));
+        die("%s: cannot write: %s", path, strerror(errno));
 }
 
 static void make_directory(const char *path)
 {
     if (mkdir(path, 0755) != 0)
-        fail("%s: cannot make the directory: %s", path, strerror(errno));
+        die("%s: cannot make the directory: %s", path, strerror(errno));
 }
 
 /* Word N of the vocabulary: four to eleven letters, all different. */
@@ -191,7 +157,7 @@ static void word(char out[16], unsigned n)
                                             "qui", "ros", "sta", "ter", "um", "vey", "wa", "xil", "yo", "zan"};
     uint64_t tail = n;
 
-    snprintf(out, 16, "%s%s%s", syllables[n % 20], syllables[n / 20 % 20], draw(&tail) % 2 ? "ing" : "");
+    snprintf(out, 16, "%s%s%s", syllables[n % 20], syllables[n / 20 % 20], random_next(&tail) % 2 ? "ing" : "");
 }
 
 static FILE *memory(char **text, size_t *bytes)
@@ -199,7 +165,7 @@ static FILE *memory(char **text, size_t *bytes)
     FILE *stream = open_memstream(text, bytes);
 
     if (!stream)
-        fail("out of memory");
+        die("out of memory");
     return stream;
 }
 
@@ -207,7 +173,7 @@ static void compose_source(struct home *home, unsigned module)
 {
     struct edited *file = &home->sources[module];
     FILE *out;
-    unsigned functions = 6 + draw_below(&home->random, 19);
+    unsigned functions = 6 + draw_below(home, 19);
 
     snprintf(file->name, sizeof file->name, "src/m%u.c", module);
     out = memory(&file->text, &file->bytes);
@@ -215,7 +181,7 @@ static void compose_source(struct home *home, unsigned module)
         fprintf(out, "#include <stdio.h>\n");
     fprintf(out, "#include \"h%u.h\"\n#include \"h0.h\"\n\n", 1 + module % (HEADERS - 1));
     for (unsigned i = 0; i < functions; i++) {
-        unsigned a = draw_below(&home->random, 1000), b = 1 + draw_below(&home->random, 99);
+        unsigned a = draw_below(home, 1000), b = 1 + draw_below(home, 99);
 
         fprintf(out,
                 "/* Step %u: mixes the value with %u. */\n"
@@ -239,7 +205,7 @@ static void compose_text(struct home *home, unsigned number)
 {
     struct edited *file = &home->texts[number];
     FILE *out;
-    unsigned words = 300 + draw_below(&home->random, 1200);
+    unsigned words = 300 + draw_below(home, 1200);
 
     snprintf(file->name, sizeof file->name, "doc/t%u", number);
     out = memory(&file->text, &file->bytes);
@@ -247,8 +213,8 @@ static void compose_text(struct home *home, unsigned number)
         char text[16];
 
         /* One word in some fifty is none of the dictionary's. */
-        word(text, draw_below(&home->random, VOCABULARY));
-        fprintf(out, "%s%s%s", text, draw_below(&home->random, 50) ? "" : "x",
+        word(text, draw_below(home, VOCABULARY));
+        fprintf(out, "%s%s%s", text, draw_below(home, 50) ? "" : "x",
                 i % 90 == 0 ? ".\n.pp\n" : i % 9 == 0 ? "\n" : " ");
     }
     fprintf(out, "\n");
@@ -274,7 +240,7 @@ static void append(struct edited *file, const char *line)
 
     file->text = realloc(file->text, file->bytes + more + 1);
     if (!file->text)
-        fail("out of memory");
+        die("out of memory");
     memcpy(file->text + file->bytes, line, more + 1);
     file->bytes += more;
 }
@@ -385,8 +351,8 @@ static void write_edit(FILE *out, struct edited *file, unsigned n, const char *l
 
 static void write_task(FILE *out, struct home *home, enum task task, unsigned n)
 {
-    unsigned module = draw_below(&home->random, MODULES);
-    unsigned text = draw_below(&home->random, TEXTS);
+    unsigned module = draw_below(home, MODULES);
+    unsigned text = draw_below(home, TEXTS);
     char line[80];
 
     fprintf(out, "\ntask='%u %s'\n", n, tasks[task].name);
@@ -469,13 +435,13 @@ static void compose_script(struct home *home)
         total += task_counts[i];
     order = malloc(total);
     if (!order)
-        fail("out of memory");
+        die("out of memory");
     total = 0;
     for (int i = 0; i < TASKS; i++)
         for (unsigned j = 0; j < task_counts[i]; j++)
             order[total++] = (unsigned char)i;
     for (unsigned i = total; i > 1; i--) {
-        unsigned j = draw_below(&home->random, i);
+        unsigned j = draw_below(home, i);
         unsigned char kept = order[i - 1];
 
         order[i - 1] = order[j];
@@ -502,20 +468,20 @@ static void start(struct home *home, const int gate[2])
 
     home->pid = fork();
     if (home->pid < 0)
-        fail("no process for script %u: %s", home->number, strerror(errno));
+        die("no process for script %u: %s", home->number, strerror(errno));
     if (home->pid > 0)
         return;
     home_path(path, "home%02u", home->number);
     null = open("/dev/null", O_RDWR);
     if (chdir(path) != 0 || null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0)
-        fail("%s: cannot prepare script %u: %s", path, home->number, strerror(errno));
+        die("%s: cannot prepare script %u: %s", path, home->number, strerror(errno));
     close(null);
     close(gate[1]);
     if (read(gate[0], &byte, 1) != 0) /* the end of file is the release */
-        fail("script %u was not released: %s", home->number, strerror(errno));
+        die("script %u was not released: %s", home->number, strerror(errno));
     close(gate[0]);
     execl(shell, "sh", "script", (char *)NULL);
-    fail("%s: cannot start: %s", shell, strerror(errno));
+    die("%s: cannot start: %s", shell, strerror(errno));
 }
 
 static void check_edited(const struct home *home, const struct edited *file)
@@ -528,10 +494,10 @@ static void check_edited(const struct home *home, const struct edited *file)
     home_path(path, "home%02u/%s", home->number, file->name);
     in = fopen(path, "r");
     if (!in || !found)
-        fail("%s: cannot read: %s", path, strerror(errno));
+        die("%s: cannot read: %s", path, strerror(errno));
     got = fread(found, 1, bytes + 1, in);
     if (got != bytes || memcmp(text, found, bytes) != 0)
-        fail("%s: does not hold what the edits make; a tool or the file system failed", path);
+        die("%s: does not hold what the edits make; a tool or the file system failed", path);
     fclose(in);
     free(text);
     free(found);
@@ -544,7 +510,7 @@ static unsigned count_files(const char *path)
     unsigned found = 0;
 
     if (!folder)
-        fail("%s: cannot list: %s", path, strerror(errno));
+        die("%s: cannot list: %s", path, strerror(errno));
     while ((entry = readdir(folder)))
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
             found++;
@@ -560,7 +526,7 @@ static void check_count(const struct home *home, const char *folder, unsigned ex
     home_path(path, "home%02u/%s", home->number, folder);
     found = count_files(path);
     if (found != expected)
-        fail("%s: %u entries in the end instead of %u", path, found, expected);
+        die("%s: %u entries in the end instead of %u", path, found, expected);
 }
 
 static void check(const struct home *home)
@@ -581,17 +547,17 @@ static void check(const struct home *home)
         formatted++;
         home_path(path, "home%02u/doc/t%u.out", home->number, i);
         if (stat(path, &info) != 0 || info.st_size == 0)
-            fail("%s: missing or empty in the end", path);
+            die("%s: missing or empty in the end", path);
     }
     home_path(path, "home%02u/mail/mbox", home->number);
     in = fopen(path, "r");
     if (!in)
-        fail("%s: cannot read: %s", path, strerror(errno));
+        die("%s: cannot read: %s", path, strerror(errno));
     while ((letter = getc(in)) != EOF)
         mails += letter == '\n';
     fclose(in);
     if (mails != home->mails)
-        fail("%s: %u mails in the end instead of %u", path, mails, home->mails);
+        die("%s: %u mails in the end instead of %u", path, mails, home->mails);
     check_count(home, "", sizeof folders / sizeof *folders + 1);
     check_count(home, "src", MODULES + HEADERS + 1);
     check_count(home, "doc", TEXTS + formatted);
@@ -604,35 +570,20 @@ static void check(const struct home *home)
 
 /* ---- options -------------------------------------------------------------- */
 
-static uint64_t whole_number(const char *option, const char *text)
+static void read_options(char **argv, bool *print_script)
 {
-    char *end;
+    struct option_rule rules[] = {
+        {.name = "--dir", .text = &directory, .value = "DIR", .required = true},
+        {.name = "--seed", .number = &seed, .required = true},
+        {.name = "--scale", .scale = &scale},
+        {.name = "--scripts", .number = &scripts, .low = 1, .high = SCRIPTS_MAX},
+        {.name = "--compiler", .text = &compiler, .value = "PROGRAM"},
+        {.name = "--shell", .text = &shell, .value = "PROGRAM"},
+        {.name = "--print-script", .flag = print_script},
+        {.name = NULL},
+    };
 
-    errno = 0;
-    uint64_t value = strtoull(text, &end, 10);
-
-    if (errno || end == text || *end || *text < '0' || *text > '9')
-        fail("%s %s: give a whole number, 0 or more", option, text);
-    return value;
-}
-
-/* A decimal in (0, 1] in millionths; integers only, so that it is exact. */
-static unsigned parse_scale(const char *text)
-{
-    uint64_t value = 0;
-    unsigned place = MILLION;
-    const char *at = text;
-
-    while (*at >= '0' && *at <= '9' && value <= MILLION)
-        value = value * 10 + (uint64_t)(*at++ - '0') * MILLION;
-    if (at != text && *at == '.')
-        for (at++; *at >= '0' && *at <= '9' && place > 1; at++) {
-            place /= 10;
-            value += (uint64_t)(*at - '0') * place;
-        }
-    if (at == text || *at || value == 0 || value > MILLION)
-        fail("--scale %s: give a decimal above 0 and up to 1, with at most six places", text);
-    return (unsigned)value;
+    parse_options(argv, rules);
 }
 
 static void print_mix(void)
@@ -640,7 +591,7 @@ static void print_mix(void)
     struct effect sum = {0};
 
     for (int i = 0; i < TASKS; i++) {
-        unsigned count = task_counts[i] * scripts;
+        unsigned count = task_counts[i] * (unsigned)scripts;
 
         sum.commands += count * tasks[i].effect.commands;
         sum.creates += count * tasks[i].effect.creates;
@@ -650,56 +601,20 @@ static void print_mix(void)
         sum.rmdirs += count * tasks[i].effect.rmdirs;
         printf("metric task_%s %u\n", tasks[i].name, count);
     }
-    printf("metric scripts %u\n", scripts);
+    printf("metric scripts %" PRIu64 "\n", scripts);
     printf("metric commands %u\n", sum.commands);
     printf("metric creates %u\nmetric removes %u\nmetric renames %u\n", sum.creates, sum.removes, sum.renames);
     printf("metric mkdirs %u\nmetric rmdirs %u\n", sum.mkdirs, sum.rmdirs);
 }
 
-#define OPTIONS "--dir, --seed, --scale, --scripts, --compiler, --shell, --print-script"
-
 int main(int argc, char **argv)
 {
-    bool have_seed = false, print_script = false;
+    bool print_script = false;
 
-    for (int i = 1; i < argc; i++) {
-        const char *option = argv[i];
-
-        if (strcmp(option, "--print-script") == 0) {
-            print_script = true;
-            continue;
-        }
-        if (i + 1 == argc)
-            fail("%s: unknown, or its value is missing; options are " OPTIONS, option);
-        i++;
-        if (strcmp(option, "--dir") == 0) {
-            directory = argv[i];
-        } else if (strcmp(option, "--seed") == 0) {
-            seed = whole_number(option, argv[i]);
-            have_seed = true;
-        } else if (strcmp(option, "--scale") == 0) {
-            scale_ppm = parse_scale(argv[i]);
-        } else if (strcmp(option, "--scripts") == 0) {
-            uint64_t value = whole_number(option, argv[i]);
-
-            if (value < 1 || value > SCRIPTS_MAX)
-                fail("--scripts %s: give 1 to %d", argv[i], SCRIPTS_MAX);
-            scripts = (unsigned)value;
-        } else if (strcmp(option, "--compiler") == 0) {
-            compiler = argv[i];
-        } else if (strcmp(option, "--shell") == 0) {
-            shell = argv[i];
-        } else {
-            fail("%s: unknown; options are " OPTIONS, option);
-        }
-    }
-    if (!directory || !have_seed)
-        fail("--dir and --seed are needed");
-    for (int i = 0; i < TASKS; i++) {
-        task_counts[i] = (unsigned)(((uint64_t)tasks[i].count * scale_ppm + MILLION / 2) / MILLION);
-        if (task_counts[i] == 0)
-            task_counts[i] = 1;
-    }
+    (void)argc;
+    read_options(argv, &print_script);
+    for (int i = 0; i < TASKS; i++)
+        task_counts[i] = (unsigned)scaled(tasks[i].count, scale, 1);
 
     struct home *homes = calloc(scripts, sizeof *homes);
     uint64_t begin_ns = virtual_ns(), elapsed_ns;
@@ -707,13 +622,13 @@ int main(int argc, char **argv)
     unsigned failed = 0;
 
     if (!homes)
-        fail("out of memory");
+        die("out of memory");
     for (unsigned i = 0; i < scripts; i++) {
         struct home *home = &homes[i];
         uint64_t state = seed;
 
         home->number = i;
-        home->random = draw(&state) ^ (i * 0x9e3779b97f4a7c15u);
+        home->random = random_next(&state) ^ (i * 0x9e3779b97f4a7c15u);
         for (unsigned j = 0; j < MODULES; j++)
             compose_source(home, j);
         for (unsigned j = 0; j < TEXTS; j++)
@@ -735,7 +650,7 @@ int main(int argc, char **argv)
     phase_print("setup", begin_ns);
 
     if (pipe(gate) != 0)
-        fail("no pipe: %s", strerror(errno));
+        die("no pipe: %s", strerror(errno));
     for (unsigned i = 0; i < scripts; i++)
         start(&homes[i], gate);
     close(gate[0]);
@@ -746,13 +661,13 @@ int main(int argc, char **argv)
 
         while (wait(&status) < 0)
             if (errno != EINTR)
-                fail("cannot wait for the scripts: %s", strerror(errno));
+                die("cannot wait for the scripts: %s", strerror(errno));
         failed += !WIFEXITED(status) || WEXITSTATUS(status) != 0;
     }
     elapsed_ns = virtual_ns() - begin_ns;
     phase_print("run", begin_ns);
     if (failed)
-        fail("%u of %u scripts failed; each named its task above", failed, scripts);
+        die("%u of %" PRIu64 " scripts failed; each named its task above", failed, scripts);
     for (unsigned i = 0; i < scripts; i++)
         check(&homes[i]);
     printf("metric elapsed_ns %" PRIu64 "\n", elapsed_ns);

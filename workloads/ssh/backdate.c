@@ -7,13 +7,8 @@
  * future, and their order in time, which make goes by, stays.  Headers of the
  * oldest form (no magic) become ustar, which busybox's tar reads.
  */
-#include <errno.h>
-#include <inttypes.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#define PROGRAM "backdate"
+#include "options.h"
 
 enum { BLOCK = 512 };
 
@@ -28,8 +23,7 @@ _Static_assert(sizeof(struct header) == BLOCK, "a header is one block");
 
 __attribute__((noreturn)) static void fail(const char *what, uint64_t block)
 {
-    fprintf(stderr, "backdate: block %" PRIu64 ": %s\n", block, what);
-    exit(1);
+    die("block %" PRIu64 ": %s", block, what);
 }
 
 static unsigned sum(const struct header *header)
@@ -54,15 +48,14 @@ static uint64_t octal(const char *field, size_t bytes)
 
 int main(int argc, char **argv)
 {
-    char *end = NULL;
-    uint64_t seconds = argc == 2 ? strtoull(argv[1], &end, 10) : 0;
     uint64_t block = 0, body = 0;
     struct header header;
 
-    if (seconds == 0 || *end) {
-        fprintf(stderr, "usage: backdate SECONDS <in.tar >out.tar\n");
-        return 2;
-    }
+    if (argc != 2)
+        die_usage("give one word, the seconds: backdate SECONDS <in.tar >out.tar");
+
+    uint64_t seconds = parse_number("SECONDS", argv[1], 1, INT64_MAX);
+
     for (; fread(&header, 1, BLOCK, stdin) == BLOCK; block++) {
         if (body > 0) {
             body--;

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: MIT
 """The images of the workloads."""
 
+import subprocess
+
 import pytest
 
 from lab.guest.host import BuildError
+from lab.guest.imaging import compile_program
 from workloads import build
 
 
@@ -20,6 +23,19 @@ def test_build_same_bytes_in_another_folder(tmp_path):
         images.append((tmp_path / name / "workloads" / "rawio.erofs").read_bytes())
         assert [path.name for path in (tmp_path / name / "workloads").iterdir()] == ["rawio.erofs"]
     assert images[0] == images[1]
+
+
+def test_build_program_of_several_files(tmp_path):
+    """All files of a folder of the program's name are linked in; those of other folders are not."""
+    for folder in ("sum", "other"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "sum/sum.h").write_text("int one(void);\nint two(void);\n")
+    (tmp_path / "sum/one.c").write_text('#include "sum.h"\nint one(void) { return 1; }\n')
+    (tmp_path / "sum/two.c").write_text('#include "sum.h"\nint two(void) { return 2; }\n')
+    (tmp_path / "other/broken.c").write_text("this is no C\n")
+    (tmp_path / "sum.c").write_text('#include "sum/sum.h"\nint main(void) { return one() + two(); }\n')
+    compile_program(tmp_path / "sum.c", tmp_path / "program")
+    assert subprocess.run([tmp_path / "program"]).returncode == 3
 
 
 def test_build_unknown_workload(tmp_path):

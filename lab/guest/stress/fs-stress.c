@@ -11,18 +11,13 @@
  * empty.  See README.md.
  */
 #define _GNU_SOURCE
-#include <dirent.h>
-#include <errno.h>
+#define PROGRAM "fs-stress"
 #include <fcntl.h>
-#include <inttypes.h>
 #include <limits.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
+
+#include "options.h"
+#include "splitmix64.h"
 
 #define NONE UINT32_MAX
 #define NAME_BYTES 64
@@ -33,7 +28,6 @@
 #define IO_BYTES (64u * 1024)
 
 enum kind { FREE, FILE_ENTRY, SYMLINK_ENTRY, DIRECTORY_ENTRY };
-enum mode { NO_MODE, WRITE, VERIFY, REMOVE };
 enum operation {
     CREATE, APPEND, OVERWRITE, BEYOND, TRUNCATE, GROW, RENAME, REPLACE, MOVE_DIRECTORY, LINK, SYMLINK, MKDIR, RMDIR,
     UNLINK, UNLINK_OPEN, OPERATIONS
@@ -68,7 +62,7 @@ struct entry {
 };
 
 struct options {
-    enum mode mode;
+    bool write, verify, remove; /* one of them */
     const char *dir;
     uint64_t seed;
     uint64_t operations;
@@ -85,33 +79,9 @@ static unsigned counts[FREE + DIRECTORY_ENTRY + 1];
 static uint64_t names_given, random_state, done[OPERATIONS], bytes_written;
 static int apply;               /* carry out what the model does */
 
-static _Noreturn void fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-static _Noreturn void fail(const char *format, ...)
-{
-    va_list arguments;
-
-    fprintf(stderr, "fs-stress: ");
-    va_start(arguments, format);
-    vfprintf(stderr, format, arguments);
-    va_end(arguments);
-    fputc('\n', stderr);
-    exit(1);
-}
-
-/* splitmix64 */
-static uint64_t draw(void)
-{
-    uint64_t value = random_state += 0x9e3779b97f4a7c15u;
-
-    value = (value ^ value >> 30) * 0xbf58476d1ce4e5b9u;
-    value = (value ^ value >> 27) * 0x94d049bb133111ebu;
-    return value ^ value >> 31;
-}
-
 static uint64_t below(uint64_t limit)
 {
-    return draw() % limit;
+    return random_remainder(&random_state, limit);
 }
 
 static void *allocate(void *old, size_t bytes)
@@ -119,7 +89,7 @@ static void *allocate(void *old, size_t bytes)
     void *memory = realloc(old, bytes);
 
     if (!memory)
-        fail("out of memory (%zu bytes); give fewer --files or --max-bytes", bytes);
+        die("out of memory (%zu bytes); give fewer --files or --max-bytes", bytes);
     return memory;
 }
 
@@ -279,7 +249,7 @@ static void resize(struct content *content, size_t size)
 
 static void fill(struct content *content, size_t offset, size_t length)
 {
-    uint64_t word = draw() | 1;
+    uint64_t word = random_next(&random_state) | 1;
 
     if (offset + length > content->size)
         resize(content, offset + length);
@@ -297,9 +267,9 @@ static void write_out(int fd, const char *path, const struct content *content, s
         ssize_t moved = pwrite(fd, content->bytes + offset, part, (off_t)offset);
 
         if (moved < 0)
-            fail("write of %zu bytes at %zu to %s: %s", part, offset, path, strerror(errno));
+            die("write of %zu bytes at %zu to %s: %s", part, offset, path, strerror(errno));
         if (moved == 0)
-            fail("write of %zu bytes at %zu to %s moved nothing", part, offset, path);
+            die("write of %zu bytes at %zu to %s moved nothing", part, offset, path);
         bytes_written += (uint64_t)moved;
         offset += (size_t)moved;
         length -= (size_t)moved;
@@ -309,7 +279,7 @@ static void write_out(int fd, const char *path, const struct content *content, s
 static void close_file(int fd, const char *path)
 {
     if (close(fd) != 0)
-        fail("close %s: %s", path, strerror(errno));
+        die("close %s: %s", path, strerror(errno));
 }
 
 static int open_file(const char *path, int flags)
@@ -317,14 +287,14 @@ static int open_file(const char *path, int flags)
     int fd = open(path, flags, 0644);
 
     if (fd < 0)
-        fail("open %s: %s", path, strerror(errno));
+        die("open %s: %s", path, strerror(errno));
     return fd;
 }
 
 static void check_call(int status, const char *call, const char *path)
 {
     if (apply && status != 0)
-        fail("%s %s: %s", call, path, strerror(errno));
+        die("%s %s: %s", call, path, strerror(errno));
 }
 
 /* Change part of a file and write just that part. */
@@ -532,7 +502,7 @@ static int do_rmdir(void)
         int status = rmdir(path);
 
         if (entries[index].children && status == 0)
-            fail("rmdir %s succeeded on a directory with %u names", path, entries[index].children);
+            die("rmdir %s succeeded on a directory with %u names", path, entries[index].children);
         if (!entries[index].children)
             check_call(status, "rmdir", path);
     }
@@ -624,22 +594,22 @@ static void verify_file(uint32_t index, const struct stat *status)
     const char *path = path_of(index);
 
     if (!S_ISREG(status->st_mode))
-        fail("%s: must be a file, its mode is %o", path, status->st_mode);
+        die("%s: must be a file, its mode is %o", path, status->st_mode);
     if (status->st_nlink != content->links)
-        fail("%s: %ju links, must be %u", path, (uintmax_t)status->st_nlink, content->links);
+        die("%s: %ju links, must be %u", path, (uintmax_t)status->st_nlink, content->links);
     if ((uint64_t)status->st_size != content->size)
-        fail("%s: %jd bytes, must be %zu", path, (intmax_t)status->st_size, content->size);
+        die("%s: %jd bytes, must be %zu", path, (intmax_t)status->st_size, content->size);
     int fd = open_file(path, O_RDONLY);
 
     for (size_t at = 0; at < content->size;) {
         ssize_t moved = read(fd, buffer, sizeof buffer);
 
         if (moved <= 0)
-            fail("%s: read at %zu: %s", path, at, moved ? strerror(errno) : "ends too early");
+            die("%s: read at %zu: %s", path, at, moved ? strerror(errno) : "ends too early");
         for (ssize_t byte = 0; byte < moved; byte++)
             if (buffer[byte] != content->bytes[at + (size_t)byte])
-                fail("%s: byte %zu of %zu is %02x, must be %02x", path, at + (size_t)byte, content->size,
-                     buffer[byte], content->bytes[at + (size_t)byte]);
+                die("%s: byte %zu of %zu is %02x, must be %02x", path, at + (size_t)byte, content->size,
+                    buffer[byte], content->bytes[at + (size_t)byte]);
         at += (size_t)moved;
     }
     close_file(fd, path);
@@ -651,14 +621,14 @@ static void verify_symlink(uint32_t index, const struct stat *status)
     const char *path = path_of(index);
 
     if (!S_ISLNK(status->st_mode))
-        fail("%s: must be a symbolic link, its mode is %o", path, status->st_mode);
+        die("%s: must be a symbolic link, its mode is %o", path, status->st_mode);
     ssize_t length = readlink(path, target, sizeof target - 1);
 
     if (length < 0)
-        fail("readlink %s: %s", path, strerror(errno));
+        die("readlink %s: %s", path, strerror(errno));
     target[length] = '\0';
     if (strcmp(target, entries[index].target) != 0)
-        fail("%s: points to %s, must point to %s", path, target, entries[index].target);
+        die("%s: points to %s, must point to %s", path, target, entries[index].target);
 }
 
 static void verify_directory(uint32_t index, const struct stat *status)
@@ -670,22 +640,22 @@ static void verify_directory(uint32_t index, const struct stat *status)
     unsigned found = 0;
 
     if (!S_ISDIR(status->st_mode))
-        fail("%s: must be a directory, its mode is %o", path, status->st_mode);
+        die("%s: must be a directory, its mode is %o", path, status->st_mode);
     /* One link: a file system that does not count those of directories. */
     if (index && status->st_nlink != links && status->st_nlink != 1)
-        fail("%s: %ju links, must be %u", path, (uintmax_t)status->st_nlink, links);
+        die("%s: %ju links, must be %u", path, (uintmax_t)status->st_nlink, links);
     if (index) {
         snprintf(name, sizeof name, "%s/..", path);
         if (stat(name, &up) != 0 || stat(path_of(entries[index].parent), &parent) != 0)
-            fail("stat %s: %s", name, strerror(errno));
+            die("stat %s: %s", name, strerror(errno));
         if (up.st_ino != parent.st_ino)
-            fail("%s: is not its parent directory", name);
+            die("%s: is not its parent directory", name);
     }
     path = path_of(index);
     DIR *directory = opendir(path);
 
     if (!directory)
-        fail("opendir %s: %s", path, strerror(errno));
+        die("opendir %s: %s", path, strerror(errno));
     for (struct dirent *item; errno = 0, (item = readdir(directory));) {
         uint32_t at = 1;
 
@@ -698,16 +668,16 @@ static void verify_directory(uint32_t index, const struct stat *status)
                                     strcmp(entries[at].name, item->d_name) != 0))
             at++;
         if (at == entry_count)
-            fail("%s/%s: is there, must not be", path_of(index), item->d_name);
+            die("%s/%s: is there, must not be", path_of(index), item->d_name);
         if (entries[at].seen++)
-            fail("%s: is listed twice", path_of(at));
+            die("%s: is listed twice", path_of(at));
         found++;
     }
     if (errno)
-        fail("readdir %s: %s", path_of(index), strerror(errno));
+        die("readdir %s: %s", path_of(index), strerror(errno));
     closedir(directory);
     if (found != entries[index].children)
-        fail("%s: lists %u names, must list %u", path_of(index), found, entries[index].children);
+        die("%s: lists %u names, must list %u", path_of(index), found, entries[index].children);
 }
 
 static void verify(void)
@@ -718,7 +688,7 @@ static void verify(void)
         if (entries[index].kind == FREE)
             continue;
         if (lstat(path_of(index), &status) != 0)
-            fail("lstat %s: %s", path_of(index), strerror(errno));
+            die("lstat %s: %s", path_of(index), strerror(errno));
         if (entries[index].kind == FILE_ENTRY)
             verify_file(index, &status);
         else if (entries[index].kind == SYMLINK_ENTRY)
@@ -735,7 +705,7 @@ static void remove_all(void)
     for (uint32_t index = 1; index < entry_count; index++)
         if (entries[index].kind == FILE_ENTRY || entries[index].kind == SYMLINK_ENTRY) {
             if (unlink(path_of(index)) != 0)
-                fail("unlink %s: %s", path_of(index), strerror(errno));
+                die("unlink %s: %s", path_of(index), strerror(errno));
             drop_entry(index);
         }
     while (left) {
@@ -748,77 +718,52 @@ static void remove_all(void)
                 continue;
             }
             if (rmdir(path_of(index)) != 0)
-                fail("rmdir %s: %s", path_of(index), strerror(errno));
+                die("rmdir %s: %s", path_of(index), strerror(errno));
             drop_entry(index);
         }
     }
     verify();
 }
 
-static uint64_t number(const char *option, const char *text, uint64_t least, uint64_t most)
+static void leave_out(const char *option, const char *name)
 {
-    char *end;
+    unsigned operation = 0;
 
-    errno = 0;
-    uint64_t value = strtoull(text, &end, 10);
-
-    if (errno || end == text || *end || *text == '-' || value < least || value > most)
-        fail("%s %s: must be a whole number from %" PRIu64 " to %" PRIu64, option, text, least, most);
-    return value;
+    while (operation < OPERATIONS && strcmp(name, operation_names[operation]))
+        operation++;
+    if (operation == OPERATIONS)
+        die_usage("%s %s: there is no such operation; README.md lists them", option, name);
+    options.without |= 1u << operation;
 }
 
-static enum operation operation_named(const char *name)
+static void read_options(char **argv)
 {
-    for (unsigned at = 0; at < OPERATIONS; at++)
-        if (!strcmp(name, operation_names[at]))
-            return (enum operation)at;
-    fail("--without %s: no such operation; see README.md", name);
+    static struct option_rule rules[] = {
+        { .name = "--write", .flag = &options.write },
+        { .name = "--verify", .flag = &options.verify },
+        { .name = "--remove", .flag = &options.remove },
+        { .name = "--dir", .text = &options.dir, .value = "DIR", .required = true },
+        { .name = "--seed", .number = &options.seed },
+        { .name = "--operations", .number = &options.operations, .low = 1, .high = 100000000 },
+        { .name = "--files", .number = &options.files, .low = 1, .high = ENTRIES_MAX },
+        { .name = "--directories", .number = &options.directories, .high = ENTRIES_MAX },
+        { .name = "--max-bytes", .number = &options.max_bytes, .high = 1u << 30 },
+        { .name = "--without", .take = leave_out, .value = "OPERATION" },
+        { .name = NULL },
+    };
+
+    parse_options(argv, rules);
+    if (options.write + options.verify + options.remove != 1)
+        die_usage("give one of --write, --verify and --remove");
 }
 
-static void parse(int count, char **arguments)
+int main(int argc, char **argv)
 {
-    for (int at = 1; at < count; at++) {
-        const char *option = arguments[at];
-        enum mode mode = !strcmp(option, "--write") ? WRITE : !strcmp(option, "--verify") ? VERIFY :
-                         !strcmp(option, "--remove") ? REMOVE : NO_MODE;
-
-        if (mode != NO_MODE) {
-            if (options.mode != NO_MODE)
-                fail("%s: give one of --write, --verify, --remove", option);
-            options.mode = mode;
-            continue;
-        }
-        const char *value = at + 1 < count ? arguments[++at] : NULL;
-
-        if (!value)
-            fail("%s: unknown, or its value is missing; see README.md", option);
-        if (!strcmp(option, "--dir"))
-            options.dir = value;
-        else if (!strcmp(option, "--seed"))
-            options.seed = number(option, value, 0, UINT64_MAX);
-        else if (!strcmp(option, "--operations"))
-            options.operations = number(option, value, 1, 100000000);
-        else if (!strcmp(option, "--files"))
-            options.files = number(option, value, 1, ENTRIES_MAX);
-        else if (!strcmp(option, "--directories"))
-            options.directories = number(option, value, 0, ENTRIES_MAX);
-        else if (!strcmp(option, "--max-bytes"))
-            options.max_bytes = number(option, value, 0, 1u << 30);
-        else if (!strcmp(option, "--without"))
-            options.without |= 1u << operation_named(value);
-        else
-            fail("%s: unknown option; see README.md", option);
-    }
-    if (options.mode == NO_MODE || !options.dir)
-        fail("give --dir and one of --write, --verify, --remove; see README.md");
-}
-
-int main(int count, char **arguments)
-{
-    parse(count, arguments);
+    (void)argc;
+    read_options(argv);
     if (chdir(options.dir) != 0)
-        fail("--dir %s: %s", options.dir, strerror(errno));
-    apply = options.mode == WRITE;
+        die("--dir %s: %s", options.dir, strerror(errno));
+    apply = options.write;
     run_sequence();
     uint64_t total = 0;
 
@@ -834,7 +779,7 @@ int main(int count, char **arguments)
         printf("metric bytes %" PRIu64 "\n", bytes_written);
     else
         verify();
-    if (options.mode == REMOVE)
+    if (options.remove)
         remove_all();
     return fflush(stdout) == 0 ? 0 : 1;
 }

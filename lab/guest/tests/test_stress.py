@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from lab.guest.imaging import compile_program
+
 SOURCE = Path(__file__).parents[1] / "stress" / "fs-stress.c"
 
 
@@ -13,8 +15,7 @@ SOURCE = Path(__file__).parents[1] / "stress" / "fs-stress.c"
 def program(tmp_path_factory):
     """The program, compiled as for the guest."""
     target = tmp_path_factory.mktemp("stress") / "fs-stress"
-    flags = ["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-static"]
-    subprocess.run(["gcc", *flags, "-o", target, SOURCE], check=True)
+    compile_program(SOURCE, target)
     return target
 
 
@@ -69,6 +70,21 @@ def test_a_change_is_found(program, tree, change):
     assert status == 1 and any(word in said for word in words.split("|")), said
 
 
-def test_other_seed_or_option_is_told(program, tree):
+def test_other_seed_is_told(program, tree):
     assert call(program, tree, "--verify", "--seed", "4")[0] == 1
-    assert "unknown" in call(program, tree, "--verify", "--what")[1]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--what"], "--what is no option; there are --write,"),
+        (["--files", "0"], "--files 0: give a whole number from 1 to 100000"),
+        (["--max-bytes", "12x"], "--max-bytes 12x: give a whole number from 0 to"),
+        (["--without", "sleep"], "--without sleep: there is no such operation; README.md lists them"),
+        (["--without"], "--without needs a value; give --without OPERATION"),
+        (["--remove"], "give one of --write, --verify and --remove"),
+    ],
+)
+def test_bad_options(program, tree, words, message):
+    status, said = call(program, tree, "--verify", *words)
+    assert status == 2 and said.startswith(f"fs-stress: {message}") and said.count("\n") == 1, said

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from lab.guest.imaging import compile_program
+
 HERE = Path(__file__).resolve().parents[1]
 PERSONALITIES = sorted(path.stem for path in (HERE / "share").glob("*.f"))
 PATTERN_BYTES = 65536
@@ -26,8 +28,7 @@ spec.loader.exec_module(real)
 def filebench(tmp_path_factory):
     folder = tmp_path_factory.mktemp("filebench")
     shutil.copytree(HERE / "share", folder / "share")
-    command = ["gcc", "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-static", f"-I{HERE.parent / 'common'}"]
-    subprocess.run([*command, "-o", folder / "filebench", HERE / "filebench.c", "-lpthread"], check=True)
+    compile_program(HERE / "filebench.c", folder / "filebench")
     return folder / "filebench"
 
 
@@ -272,15 +273,35 @@ def test_what_is_wrong_is_named_with_file_and_line(run, script, text, line, mess
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--scale", "2"], "--scale 2"),
-        (["--scale", "0"], "--scale 0"),
-        (["--set", "nosuch=1"], "sets no such variable"),
-        (["--set", "nothing"], "NAME=VALUE"),
-        (["--seed", "x"], "--seed x"),
+        (["--scale", "2"], "--scale 2: give a decimal above 0 and up to 1"),
+        (["--scale", "0"], "--scale 0: give a decimal above 0 and up to 1"),
+        (["--set", "nosuch=1"], "sets no such variable; give one that it sets"),
+        (["--set", "nothing"], "--set nothing: give NAME=VALUE"),
+        (["--set", "=1"], "--set =1: give NAME=VALUE"),
+        (["--seed", "x"], "--seed x: give a whole number from 0"),
+        (["--seed", "12x"], "--seed 12x: give a whole number from 0"),
+        (["--seed"], "--seed needs a value; give --seed N"),
+        (["--speed", "1"], "--speed is no option; there are --dir, --personality,"),
     ],
 )
 def test_bad_option(run, options, message):
-    assert message in run("varmail", *options, fails=True).done.stderr
+    outcome = run("varmail", *options, fails=True)
+    [said] = outcome.done.stderr.splitlines()
+    assert said.startswith("filebench: ") and message in said
+    assert (outcome.done.returncode, outcome.done.stdout, outcome.files()) == (2, "", {})
+
+
+def test_options_that_are_needed(filebench):
+    done = subprocess.run([filebench, "--seed", "1"], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "filebench: the command line lacks --dir DIR --personality NAME; add what is missing\n"
+
+
+def test_directory_that_is_not_there(filebench, tmp_path):
+    words = ["--dir", tmp_path / "none", "--personality", "varmail", "--seed", "1"]
+    done = subprocess.run([filebench, *words], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "none is not a directory; give the file system under test" in done.stderr
 
 
 def test_unknown_personality(run):

@@ -183,21 +183,32 @@ def test_damage_is_found(netnews, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "message", "status"),
     [
-        (["--scale", "2"], "--scale 2: give a decimal above 0 and up to 1"),
-        (["--spool", "later"], "--spool later: give make, only or ready"),
-        (["--spool", "ready"], "has no netnews.spool; make the spool with --spool only"),
-        (["--dir", "/nonexistent"], "--dir /nonexistent: No such file"),
-        (["--groups", "3"], "--groups is no option"),
-        (["--scale", "0.000001"], "the spool has only"),
+        (["--scale", "2"], "--scale 2: give a decimal above 0 and up to 1", 2),
+        (["--spool", "later"], "--spool later: give make, only or ready", 2),
+        (["--seed", "0"], "--seed 0: give a whole number from 1 to 2147483647", 2),
+        (["--spool-seed", "12x"], "--spool-seed 12x: give a whole number", 2),
+        (["--groups", "3"], "--groups is no option", 2),
+        (["--spool", "ready"], "has no netnews.spool; make the spool with --spool only", 1),
+        (["--dir", "/nonexistent"], "--dir /nonexistent: No such file", 1),
+        (["--scale", "0.000001"], "the spool has only", 1),
     ],
 )
-def test_bad_options(netnews, tmp_path, options, message):
+def test_bad_options(netnews, tmp_path, options, message, status):
     done = run(netnews, "--dir", tmp_path, *options)
-    assert done.returncode == 1
+    assert done.returncode == status
     assert message in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_a_directory_is_needed_unless_it_prints(netnews):
+    done = run(netnews)
+    assert (done.returncode, done.stderr) == (
+        2,
+        "netnews: the command line lacks --dir DIR or --print; add one of them\n",
+    )
+    assert run(netnews, "--print").returncode == 0
 
 
 def test_another_spool(netnews, tmp_path):

@@ -160,23 +160,25 @@ def test_a_report_of_another_run(wrapper, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "message", "status"),
     [
-        (["--scale", "0"], "--scale 0: give a decimal above 0 and up to 1"),
-        (["--scale", "1.1"], "--scale 1.1: give"),
-        (["--scale", "0.0000001"], "at most 6 digits"),
-        (["--seed", "-1"], "--seed -1: give a whole number"),
-        (["--sizes", "big"], "--sizes big: give paper, default, or LOW-HIGH"),
-        (["--sizes", "20-10"], "--sizes 10: give a whole number from 20"),
-        (["--dir", "/nonexistent"], "--dir /nonexistent: No such file"),
-        (["--files", "3"], "--files is no option"),
-        (["--seed"], "--seed needs a value"),
-        (["--program", "/nonexistent"], "/nonexistent cannot be started"),
+        (["--scale", "0"], "--scale 0: give a decimal above 0 and up to 1", 2),
+        (["--scale", "1.1"], "--scale 1.1: give", 2),
+        (["--scale", "0.0000001"], "at most 6 digits", 2),
+        (["--seed", "-1"], "--seed -1: give a whole number", 2),
+        (["--seed", "0"], "--seed 0: give a whole number from 1 to 2147483647", 2),
+        (["--sizes", "big"], "--sizes big: give paper, default, or LOW-HIGH", 2),
+        (["--sizes", "1x-10"], "--sizes 1x: give a whole number from 1", 2),
+        (["--sizes", "20-10"], "--sizes 10: give a whole number from 20", 2),
+        (["--files", "3"], "--files is no option", 2),
+        (["--seed"], "--seed needs a value; give --seed N", 2),
+        (["--dir", "/nonexistent"], "--dir /nonexistent: No such file", 1),
+        (["--program", "/nonexistent"], "/nonexistent cannot be started", 1),
     ],
 )
-def test_bad_options(wrapper, tmp_path, options, message):
+def test_bad_options(wrapper, tmp_path, options, message, status):
     done = run(wrapper, tmp_path / "d", "/bin/false", *options)
-    assert done.returncode == 1
+    assert done.returncode == status
     assert message in done.stderr
     assert done.stderr.count("\n") == 1
 

@@ -115,29 +115,47 @@ def test_run_failing_child_ends_the_run(rawio, disk):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--op", "read"], "--device, --op, --pattern and --seed are required"),
-        (["--op", "erase"], '--op does not know "erase"; it takes read, write'),
-        (["--pattern", "zigzag"], '--pattern does not know "zigzag"; it takes sequential, interleave, random'),
-        (["--seed", "-1"], '--seed takes a whole number, not "-1"'),
-        (["--seed"], "--seed is unknown or lacks its value"),
-        (["--speed", "1"], "unknown option --speed"),
-        (["--request-bytes", "1000"], "--request-bytes 1000 is not a multiple of 512"),
-        (["--bytes", "8191"], "--bytes 8191 is not a multiple of --request-bytes 8192"),
+        (["--op", "erase"], "--op erase: give read or write"),
+        (["--pattern", "zigzag"], "--pattern zigzag: give sequential, interleave or random"),
+        (["--seed", "-1"], "--seed -1: give a whole number from 0"),
+        (["--seed", "12x"], "--seed 12x: give a whole number from 0"),
+        (["--seed"], "--seed needs a value; give --seed N"),
+        (["--speed", "1"], "--speed is no option; there are --device, --op,"),
+        (["--request-bytes", "1000"], "--request-bytes 1000: give a multiple of 512"),
+        (["--request-bytes", "0"], "--request-bytes 0: give a whole number from 512"),
+        (["--bytes", "8191"], "--bytes 8191: give a multiple of --request-bytes, which is 8192"),
         (["--bytes", "8192"], "1 requests cannot keep 128 children busy at once"),
-        (["--children", "0"], "--children 0 is not between 1 and 4096"),
+        (["--bytes", "0"], "--bytes 0: give a whole number from 1"),
+        (["--bytes", "18446744073709551616"], "--bytes 18446744073709551616: give a whole number"),
+        (["--bytes", str(2**40)], "these are more than 16777216 requests"),
+        (["--children", "0"], "--children 0: give a whole number from 1 to 4096"),
+        (["--children", "4097"], "--children 4097: give a whole number from 1 to 4096"),
+    ],
+)
+def test_bad_options(rawio, disk, options, message):
+    done = run(rawio, disk, "--op", "read", "--pattern", "sequential", "--seed", "1", *options)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("rawio: ") and message in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_options_that_are_needed(rawio, disk):
+    done = run(rawio, disk, "--op", "read")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "lacks --pattern sequential|interleave|random --seed N; add" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
         (["--bytes", str(2 * SIZE)], "fewer than the"),
         (["--span-bytes", str(2 * SIZE)], "does not fit"),
     ],
 )
-def test_bad_options(rawio, disk, options, message):
-    if len(options) == 2 and options[0] not in ("--op",):
-        options = ["--op", "read", "--pattern", "sequential", "--seed", "1", *options]
-    elif options[:2] == ["--op", "erase"]:
-        options = ["--pattern", "random", "--seed", "1", *options]
-    done = run(rawio, disk, *options)
-    assert done.returncode == 1
+def test_options_that_do_not_fit_the_device(rawio, disk, options, message):
+    done = run(rawio, disk, "--op", "read", "--pattern", "sequential", "--seed", "1", *options)
+    assert (done.returncode, done.stdout) == (1, "")
     assert message in done.stderr
-    assert done.stdout == ""
 
 
 def test_missing_device(rawio, tmp_path):

@@ -100,19 +100,23 @@ def test_a_shell_that_does_nothing_is_noticed(sdet, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "words, message",
+    "words, message, status",
     [
-        (("--seed", "1"), "--dir and --seed are needed"),
-        (("--dir", "x", "--seed", "-1"), "give a whole number"),
-        (("--dir", "x", "--seed", "1", "--scale", "1.1"), "give a decimal above 0"),
-        (("--dir", "x", "--seed", "1", "--scale", "0"), "give a decimal above 0"),
-        (("--dir", "x", "--seed", "1", "--scripts", "0"), "give 1 to"),
-        (("--dir", "x", "--seed", "1", "--scirpts", "2"), "unknown"),
-        (("--dir", "/nowhere", "--seed", "1"), "cannot make the directory"),
+        (("--seed", "1"), "the command line lacks --dir DIR; add", 2),
+        (("--dir", "x"), "the command line lacks --seed N; add", 2),
+        (("--dir", "x", "--seed", "-1"), "--seed -1: give a whole number from 0", 2),
+        (("--dir", "x", "--seed", "12x"), "--seed 12x: give a whole number from 0", 2),
+        (("--dir", "x", "--seed", "1", "--scale", "1.1"), "--scale 1.1: give a decimal above 0", 2),
+        (("--dir", "x", "--seed", "1", "--scale", "0"), "--scale 0: give a decimal above 0", 2),
+        (("--dir", "x", "--seed", "1", "--scripts", "0"), "--scripts 0: give a whole number from 1 to 100", 2),
+        (("--dir", "x", "--seed", "1", "--scripts", "101"), "--scripts 101: give a whole number from 1 to 100", 2),
+        (("--dir", "x", "--seed", "1", "--scripts"), "--scripts needs a value; give --scripts N", 2),
+        (("--dir", "x", "--seed", "1", "--scirpts", "2"), "--scirpts is no option; there are --dir,", 2),
+        (("--dir", "/nowhere", "--seed", "1"), "cannot make the directory", 1),
     ],
 )
-def test_bad_options(sdet, words, message):
+def test_bad_options(sdet, words, message, status):
     done = run(sdet, *words)
-    assert done.returncode == 1
+    assert done.returncode == status
     assert message in done.stderr
     assert len(done.stderr.splitlines()) == 1

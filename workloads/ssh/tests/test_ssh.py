@@ -160,19 +160,29 @@ def test_backdate_makes_old_headers_ustar(backdate):
 
 
 @pytest.mark.parametrize(
-    "seconds, data, message",
+    "seconds, data, message, status",
     [
-        (str(MTIME_S + 1), oldest_form("a"), b"older than what should be taken off"),
-        ("1", b"x" * 1024, b"not a header"),
-        ("1", oldest_form("a" * 512)[:512], b"ends in the middle"),
-        ("1", b"", b"ends in the middle"),
-        ("many", b"", b"usage"),
+        (str(MTIME_S + 1), oldest_form("a"), b"older than what should be taken off", 1),
+        ("1", b"x" * 1024, b"not a header", 1),
+        ("1", oldest_form("a" * 512)[:512], b"ends in the middle", 1),
+        ("1", b"", b"ends in the middle", 1),
+        ("many", b"", b"SECONDS many: give a whole number from 1", 2),
+        ("12x", b"", b"SECONDS 12x: give a whole number from 1", 2),
+        ("-1", b"", b"SECONDS -1: give a whole number from 1", 2),
+        ("0", b"", b"SECONDS 0: give a whole number from 1", 2),
     ],
 )
-def test_backdate_refuses(backdate, seconds, data, message):
+def test_backdate_refuses(backdate, seconds, data, message, status):
     done = subprocess.run([backdate, seconds], input=data, capture_output=True)
-    assert done.returncode != 0
+    assert done.returncode == status
     assert message in done.stderr
+    assert done.stderr.count(b"\n") == 1
+
+
+def test_backdate_needs_its_word(backdate):
+    done = subprocess.run([backdate], capture_output=True)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"backdate SECONDS <in.tar >out.tar" in done.stderr
 
 
 def test_the_lock_names_what_the_script_unpacks():
