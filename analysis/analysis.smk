@@ -88,7 +88,7 @@ rule table_measured:
     input:
         lambda wildcards: results_of(wildcards.measured) + published_of(wildcards.measured),
         ANALYSIS_CODE,
-        f"config/{PAPER}.yaml",
+        f"paper/{PAPER}/paper.yaml",
         "config/schemas/result.schema.json",
         cells=f"{RESULTS}/cells/{PAPER}.{{measured}}.txt",
     output:
@@ -105,7 +105,7 @@ rule table_committed:
         lambda wildcards: published_of(wildcards.committed),
         ANALYSIS_CODE,
         COMMITTED,
-        f"config/{PAPER}.yaml",
+        f"paper/{PAPER}/paper.yaml",
     output:
         f"{TABLE_DIR}/reference.{{committed}}.csv",
     log:

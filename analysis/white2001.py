@@ -106,7 +106,7 @@ def ide_controller(tags: str) -> str:
 
 def stand_ins() -> set[str]:
     """Guests and controllers that stand in for the paper's own."""
-    config = yaml.safe_load((ROOT / "config" / f"{PAPER}.yaml").read_text())
+    config = yaml.safe_load((ROOT / "paper" / PAPER / "paper.yaml").read_text())
     # The list's entry for the guest is called `guest`; result files name the system.
     return {"linux" if entry["id"] == "guest" else entry["id"] for entry in config["stand_ins"]}
 

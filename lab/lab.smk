@@ -61,7 +61,14 @@ def image_about(image):
 
 WORKLOADS = list(dict.fromkeys(name for run in RUNS.values() for name in run.workloads))
 STARTS = [start for start in map(identity.start_of, RUNS.values()) if start is not None]
-IMAGES = dict.fromkeys([*STARTS, *(start.empty for start in STARTS)])
+# Papers with the same assumptions share an image.
+IMAGES = {tuple(image_files(image)): image for image in [*STARTS, *(start.empty for start in STARTS)]}
+IMAGE_NAMES = [image.name for image in IMAGES.values()]
+
+
+def image_rule(image):
+    """Name of the rule that makes an image: with its paper only where papers differ."""
+    return f"image_{image.name}" + (f".{image.paper}" if IMAGE_NAMES.count(image.name) > 1 else "")
 
 
 BUILD_MODEL = (
@@ -128,11 +135,11 @@ for name in WORKLOADS:
             "{PYTHON} -m workloads.build {params.workload} && touch {output}"
 
 
-for image in IMAGES:
+for image in IMAGES.values():
 
     rule:
         name:
-            f"image_{image.name}"
+            image_rule(image)
         input:
             ancient(MODEL),
             ancient(QEMU),
@@ -149,7 +156,8 @@ for image in IMAGES:
             about=image_about(image),
             image=image.name,
             what=f"--file-system {image.file_system} --drive {image.drive} --array {image.array}"
-            + ("" if image.workload is None else f" --workload {image.workload} --scale {image.scale}"),
+            + ("" if image.workload is None else f" --workload {image.workload} --scale {image.scale}")
+            + ("" if image.paper == PAPERS[0] else f" --paper {image.paper}"),
         shell:
             "{STEP} --name 'image {params.image}' --about '{params.about}' --log {log} -- "
             "{PYTHON} -m lab.cell.images {params.what}"

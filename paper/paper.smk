@@ -130,7 +130,7 @@ rule report_tex:
         PAPER_CODE,
         expand("analysis/{name}.py", name=["summary", "table_names"]),
         "paper/report.tex.j2",
-        f"config/{PAPER}.yaml",
+        f"paper/{PAPER}/paper.yaml",
         expand("lab/disk/validation/{part}.csv", part=["measured", "published"]),
         summary=f"{RESULTS}/summary.json",
         lab=f"{RESULTS}/lab.json",

@@ -123,7 +123,7 @@ def made(args: argparse.Namespace) -> str:
     """The output's text."""
     if args.command == "table":
         return render_table(args.paper, args.table, args.profile, args.csv, args.reference, args.as_reference)
-    config = yaml.safe_load((ROOT / "config" / f"{args.paper}.yaml").read_text())
+    config = yaml.safe_load((ROOT / "paper" / args.paper / "paper.yaml").read_text())
     found, lab = map(command.read_json, (args.summary, args.lab))
     context = report_context(args.paper, args.profile, found, lab, config, args.commit)
     return tex.render([HERE], "report.tex.j2", context)

@@ -69,7 +69,7 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help="another value for an assumption of config/<paper>.yaml, e.g. memory_mib=256; may be repeated",
+        help="another value for an assumption of the paper (paper.yaml), e.g. memory_mib=256; may be repeated",
     )
     parser.add_argument(
         "--fail",

@@ -9,11 +9,11 @@ driver compute in integers, and `make determinism` checks that a rebuild gives t
 import hashlib
 import json
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
-from lab.cell import catalogue, cells, config, filesystems, job, volumes
+from lab.cell import catalogue, cells, config, filesystems, job, papers, volumes
 from lab.cell.errors import EnvironmentMissing
 from lab.cell.paths import ROOT, build
 
@@ -107,6 +107,8 @@ class Image:
     workload: str | None = None
     scale: str = "1"
     array: str = volumes.NONE
+    paper: str = field(default_factory=lambda: papers.ids()[0])
+    """Whose assumptions hold while it is made."""
 
     @property
     def name(self) -> str:
@@ -118,14 +120,15 @@ class Image:
     @property
     def empty(self) -> "Image":
         """The empty file system behind it."""
-        return Image(self.file_system, self.drive, array=self.array)
+        return Image(self.file_system, self.drive, array=self.array, paper=self.paper)
 
 
 def image_of(one: cells.Cell) -> Image:
     """What the disk of a cell starts as."""
     if cells.preparation(one.workload) is None:
-        return Image(one.file_system, one.drive, array=one.array)
-    return Image(filesystems.file_system(one.file_system).fill_as, one.drive, one.workload, one.scale, one.array)
+        return Image(one.file_system, one.drive, array=one.array, paper=one.paper)
+    under = filesystems.file_system(one.file_system).fill_as
+    return Image(under, one.drive, one.workload, one.scale, one.array, one.paper)
 
 
 def start_of(run: cells.Run) -> Image | None:
@@ -133,7 +136,7 @@ def start_of(run: cells.Run) -> Image | None:
     one = run.cells[0]
     if one.raw:
         return None
-    return Image(one.file_system, one.drive, array=one.array) if run.fills else image_of(one)
+    return Image(one.file_system, one.drive, array=one.array, paper=one.paper) if run.fills else image_of(one)
 
 
 def image_controller(image: Image) -> str:
@@ -147,7 +150,7 @@ def image_run(image: Image) -> cells.Run:
     """The run that makes an image."""
     controller = image_controller(image)
     cell = cells.Cell(
-        paper=cells.PAPERS[0],
+        paper=image.paper,
         controller=controller,
         drive=image.drive,
         tags=str(min(32, catalogue.controller(controller).max_tags)),

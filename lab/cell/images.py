@@ -13,9 +13,10 @@ import re
 import signal
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
-from lab.cell import boot, catalogue, cells, filesystems, identity, job, judge, paths, volumes
+from lab.cell import boot, catalogue, cells, filesystems, identity, job, judge, papers, paths, volumes
 from lab.cell.errors import SpindleError
 
 
@@ -57,8 +58,10 @@ def make(image: identity.Image, build: Path) -> list[Path]:
 def drop_others(image: identity.Image, current: list[Path]) -> None:
     """Remove what was made of older sources; trials with other assumptions make theirs again."""
     made = re.compile(rf"{re.escape(image.name)}\.[0-9a-f]{{16}}(\.disk[0-9]+)?\.img")
+    others = (replace(image, paper=paper) for paper in papers.ids())
+    kept = {*current, *(path for other in others for path in identity.image_paths(paths.build(), other))}
     for old in current[0].parent.glob(f"{image.name}.*.img"):
-        if made.fullmatch(old.name) and old not in current:
+        if made.fullmatch(old.name) and old not in kept:
             old.unlink()
 
 
@@ -76,10 +79,13 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--workload", help="with the data on it that this workload starts from (netnews)")
     parser.add_argument("--scale", default="1", help="scale of that data (default: %(default)s)")
     parser.add_argument("--array", default=volumes.NONE, help="an array of such drives, e.g. md-raid0-4")
+    parser.add_argument("--paper", default=papers.ids()[0], help="whose assumptions hold (default: %(default)s)")
     options = parser.parse_args(argv)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
-        image = identity.Image(options.file_system, options.drive, options.workload, options.scale, options.array)
+        image = identity.Image(
+            options.file_system, options.drive, options.workload, options.scale, options.array, options.paper
+        )
         drop_others(image, make(image, paths.build()))
     except SpindleError as error:
         print(f"error: {error}", file=sys.stderr)

@@ -63,7 +63,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--profile", required=True, help="smoke, quick or full")
     options = parser.parse_args(argv)
     try:
-        config.plan(options.profile)
+        config.require_profile(options.profile)
         lock.acquire()
         shutil.rmtree(paths.build() / "run", ignore_errors=True)
         for name, reason in sweep(paths.ROOT / "results" / options.profile, current_lock()):

@@ -39,6 +39,7 @@ def forget() -> None:
         catalogue.drive_value,
         cells.sheet,
         cells.cells,
+        cells.paper_cells,
         cells.runs,
         identity.file_sha256,
         volumes.hardware,

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: MIT
+"""The papers that the lab re-runs: each folder of paper/ with a paper.yaml is one. Nothing else lists them."""
+
+from pathlib import Path
+
+from lab.cell.errors import ConfigError
+from lab.cell.paths import ROOT
+
+FOLDER = ROOT / "paper"
+ABOUT = "paper.yaml"
+SHEET = "cells.csv"
+
+
+def ids() -> tuple[str, ...]:
+    """Names of all papers, which are those of their folders, sorted."""
+    return tuple(sorted(path.parent.name for path in FOLDER.glob(f"*/{ABOUT}")))
+
+
+def folder(name: str) -> Path:
+    """A paper's folder."""
+    known = ids()
+    if name not in known:
+        raise ConfigError(
+            f"paper: {name!r} is unknown, since there is no paper/{name}/{ABOUT}; known are: {', '.join(known)}"
+        )
+    return FOLDER / name
+
+
+def sheet(name: str) -> Path:
+    """A paper's sheet of cells."""
+    return folder(name) / SHEET
+
+
+def plan(name: str, profile: str) -> Path:
+    """The file that says what a profile takes of a paper."""
+    return folder(name) / "profiles" / f"{profile}.yaml"
