@@ -57,8 +57,9 @@ class Cell:
     @property
     def run(self) -> str:
         """Id of the run that serves the cell. A cell on a file system has a boot of its own: what is cached, and where
-        files lie, would else come from the cell before."""
-        return self.base if self.raw else self.id
+        files lie, would else come from the cell before. Cells of the device itself share a boot with those of the same
+        paper: so what one paper measures leaves the others as they are."""
+        return self.id if not self.raw else self.base if self.paper == PAPERS[0] else f"{self.base}.{self.paper}"
 
     @property
     def id(self) -> str:
@@ -204,7 +205,9 @@ def cells(profile: str) -> tuple[Cell, ...]:
     found: dict[str, Cell] = {}
     for paper in PAPERS:
         for cell in paper_cells(profile, paper):
-            found.setdefault(cell.id, cell)
+            first = found.setdefault(cell.id, cell)
+            if first.paper != paper:
+                agree(cell.id, first.paper, paper)
     return tuple(found.values())
 
 
@@ -224,11 +227,11 @@ def paper_cells(profile: str, paper: str) -> tuple[Cell, ...]:
     found = [_cell(paper, row, seed) for seed in range(1, plan["repetitions"] + 1) for row in measured]
     found += [_cell(paper, row, 1) for row in checks]
     if plan["runs"] != "all":
-        known = {cell.run for cell in found}
+        known = {cell.base for cell in found}
         for run_id in plan["runs"]:
             if run_id not in known:
                 raise ConfigError(f"{where}: run {run_id!r} is not in the sheet; {config.nearest(run_id, known)}")
-        found = [cell for cell in found if cell.run in plan["runs"]]
+        found = [cell for cell in found if cell.base in plan["runs"]]
     return tuple(found + file_system_cells(paper, plan.get("file_systems", []), where))
 
 
@@ -263,25 +266,21 @@ def runs(profile: str) -> dict[str, Run]:
     grouped: dict[str, list[Cell]] = {}
     for cell in cells(profile):
         grouped.setdefault(cell.run, []).append(cell)
-    for run_id, members in grouped.items():
-        agree(run_id, [cell.paper for cell in members])
     return {
         run_id: Run(run_id, members[0].paper, members[0].controller, members[0].drive, members[0].tags, tuple(members))
         for run_id, members in grouped.items()
     }
 
 
-def agree(run_id: str, wanted_by: list[str]) -> None:
-    """Refuse a run that papers with other assumptions share: one boot has one machine."""
-    first, *others = dict.fromkeys(wanted_by)
-    values = [{item["id"]: item["value"] for item in config.paper(paper)["assumptions"]} for paper in (first, *others)]
-    for other, there in zip(others, values[1:], strict=True):
-        differ = sorted(key for key in values[0] | there if values[0].get(key) != there.get(key))
-        if differ:
-            raise ConfigError(
-                f"run {run_id!r} is wanted by {first} and {other}, but their assumptions differ in {differ[0]!r}; give "
-                f"it the same value in both papers' {papers.ABOUT}, or let one of them use another controller or drive"
-            )
+def agree(cell_id: str, one: str, other: str) -> None:
+    """Refuse a cell that two papers have under other assumptions: it has one result."""
+    here, there = ({item["id"]: item["value"] for item in config.paper(name)["assumptions"]} for name in (one, other))
+    differ = sorted(key for key in here | there if here.get(key) != there.get(key))
+    if differ:
+        raise ConfigError(
+            f"cell {cell_id!r} is in the sheets of {one} and {other}, but their assumptions differ in {differ[0]!r}; "
+            f"give it the same value in both {papers.ABOUT}, or let one of the papers use another controller or drive"
+        )
 
 
 def run(profile: str, run_id: str) -> Run:
