@@ -8,7 +8,7 @@ from pathlib import Path
 from analysis import cell_list, papers, traced
 
 RESULTS = f"results/{PROFILE}"
-# Commented code of a paper's module `views` and the like is not here: it decides only how data look.
+# A paper's own modules come from data_code(), less those that decide only how data look.
 ANALYSIS_CODE = sorted(str(path) for path in Path("analysis").glob("*.py"))
 ALL = papers.every()
 DATA = {f"{paper.id}/tables/{table}": (paper, table) for paper in ALL for table in paper.rendered}

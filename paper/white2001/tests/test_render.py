@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tables and report from invented results (paper/tests/synthetic.py): golden LaTeX, and the PDF's text."""
+"""Tables and report from invented results (synthetic.py): golden LaTeX, and the PDF's text."""
 
 import hashlib
 import re
