@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 # make report [PROFILE=smoke|quick|full]   everything, from a bare Debian 12 machine to results/<profile>/report.pdf
+# make report PAPER=NAME                   the same of one folder of paper/: results/<profile>/NAME/report.pdf
 # make part PROFILE=full MINUTES=110       as many runs as fit into this time; the same command goes on where it stopped
 # make export PROFILE=full FILE=a.tar.zst  finished results into one file
 # make import PROFILE=full FILE=a.tar.zst  take them in another checkout, if they were made from the same sources
@@ -17,6 +18,8 @@ PROFILE ?= quick
 BUILD := $(if $(SPINDLE_BUILD),$(SPINDLE_BUILD),build)
 BIN := $(BUILD)/venv/bin
 SNAKEMAKE := $(BIN)/snakemake --profile config/profiles/$(PROFILE)
+
+PAPERS := $(patsubst paper/%/paper.yaml,%,$(wildcard paper/*/paper.yaml))
 
 TRACES ?= ../shared/disks/disksim
 
@@ -38,15 +41,16 @@ bootstrap:
 
 report:
 	@envs/bootstrap build tex
-	@$(ALONE) --what 'make report PROFILE=$(PROFILE)' results -- $(SUBMAKE) .report
+	@test -z "$(PAPER)" || test -f "paper/$(PAPER)/paper.yaml" || { echo "make report: there is no paper '$(PAPER)'; PAPER is one of: $(PAPERS)" >&2; exit 1; }
+	@$(ALONE) --what 'make report PROFILE=$(PROFILE)$(if $(PAPER), PAPER=$(PAPER))' results -- $(SUBMAKE) .report
 
 # First the lab and then the report, because what a result was made from is known only of a lab that is built.
 .report:
 	@$(BIN)/python -m lab.cell.retry --profile $(PROFILE)
 	@bash -o pipefail -c '$(SNAKEMAKE) lab 2>&1 | $(QUIETER)'
-	@bash -o pipefail -c '$(SNAKEMAKE) report 2>&1 | $(QUIETER)'
-	@echo "results/$(PROFILE)/report.pdf is ready"
-	@$(BIN)/python -m lab.cell.failures --profile $(PROFILE)
+	@bash -o pipefail -c '$(SNAKEMAKE) $(if $(PAPER),$(PAPER).)report 2>&1 | $(QUIETER)'
+	@echo "results/$(PROFILE)/$(if $(PAPER),$(PAPER)/)report.pdf is ready"
+	@$(BIN)/python -m lab.cell.failures --profile $(PROFILE)$(if $(PAPER), --paper $(PAPER))
 
 # Snakemake begins no new run after SIGTERM and waits for those at work. Status 124 says that the time was up, 143 that
 # SIGTERM came from elsewhere: both are a part's end. Anything else is an error, which `make part` ends with.

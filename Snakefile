@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 # Table of contents: what is measured (config/), the stages' rules, and the targets.
 #
-#   snakemake --profile config/profiles/quick             the report of one profile
-#   snakemake --profile config/profiles/quick table5      one table
+#   snakemake --profile config/profiles/quick                      the reports of one profile
+#   snakemake --profile config/profiles/quick PAPER.report         one paper's; PAPER is a folder of paper/
+#   snakemake --profile config/profiles/quick PAPER.table5         one table; PAPER alone: all that the paper prints
 from snakemake.exceptions import WorkflowError
 from snakemake.utils import min_version
 
@@ -11,9 +12,10 @@ min_version("9.0")
 # Rules call `python -m lab.cell...` and so on: the packages lie beside this file.
 sys.path.insert(0, workflow.basedir)
 
-from analysis import table_names
+from analysis import papers
 from lab.cell import cells as lab_cells
 from lab.cell import config as lab_config
+from lab.cell import papers as lab_papers
 from lab.cell import built, identity, lock, paths, planning, progress, volumes
 from lab.cell.errors import SpindleError
 
@@ -22,6 +24,7 @@ try:
         raise SpindleError("no profile: give --profile config/profiles/quick (or smoke, or full)")
     lab_config.check(config, "config", "Snakemake's config")
     PROFILE = config["profile"]
+    PAPERS = lab_papers.ids()
     RUNS = lab_cells.runs(PROFILE)
     PLAN = planning.plan(PROFILE)
     STALE = {run.id: moved for run in RUNS.values() if (moved := PLAN.stale(run))}
@@ -30,18 +33,30 @@ except SpindleError as error:
 
 BUILD = str(paths.BUILD)
 PYTHON = sys.executable
-PAPER = "white2001"
-# The results, too: a missing one (a failed cell that is to run again) would else hide behind newer tables.
-REPORT = [
-    f"results/{PROFILE}/report.pdf",
-    f"results/{PROFILE}/summary.json",
-    *(paths.result_path(PROFILE, cell.id) for run in RUNS.values() for cell in run.cells),
-]
+
+
+def report_of(paper):
+    """What makes up one paper's report. The results, too: a missing one (a failed cell that is to run again) would else
+    hide behind newer tables."""
+    folder = f"results/{PROFILE}/{paper.id}"
+    results = [paths.result_path(PROFILE, cell.id) for cell in lab_cells.paper_cells(PROFILE, paper.id)]
+    return [f"{folder}/report.pdf", f"{folder}/summary.json", *results]
+
+
+MEASURED = [paths.result_path(PROFILE, cell.id) for run in RUNS.values() for cell in run.cells]
+REPORT = list(
+    dict.fromkeys(
+        [
+            f"results/{PROFILE}/report.pdf",
+            f"results/{PROFILE}/summary.json",
+            *(file for paper in papers.every() for file in report_of(paper)),
+        ]
+    )
+)
 
 
 wildcard_constraints:
     profile="smoke|quick|full",
-    table="table[0-9]+",
 
 
 onstart:
@@ -65,7 +80,7 @@ rule report:
 
 rule measured:
     input:
-        REPORT[2:],
+        MEASURED,
 
 
 # One repetition of the macro benchmarks: half of what the full profile measures on file systems.
@@ -75,22 +90,31 @@ rule first_repetition:
         [paths.result_path(PROFILE, run.id) for run in RUNS.values() if not run.cells[0].raw and run.cells[0].seed == 1],
 
 
-rule white2001:
-    input:
-        expand(f"results/{PROFILE}/tables/{PAPER}/{{table}}.tex", table=table_names.PRINTED),
-
-
-for table in table_names.PRINTED:
+# The targets of each paper begin with its name, so that two papers may both have a Table 5.
+for paper in papers.every():
 
     rule:
         name:
-            table
+            paper.id
         input:
-            f"results/{PROFILE}/tables/{PAPER}/{table}.tex",
+            [f"results/{PROFILE}/{paper.id}/tables/{table}.tex" for table in paper.printed],
+
+    rule:
+        name:
+            f"{paper.id}.report"
+        input:
+            report_of(paper),
+
+    for table in paper.rendered:
+
+        rule:
+            name:
+                f"{paper.id}.{table}"
+            input:
+                f"results/{PROFILE}/{paper.id}/tables/{table}.tex",
 
 
 include: "lab/lab.smk"
 include: "workloads/workloads.smk"
 include: "analysis/analysis.smk"
 include: "paper/paper.smk"
-include: "paper/traces.smk"

@@ -1,163 +1,208 @@
 # SPDX-License-Identifier: MIT
-# From results to table data, summary and claims.
+# From results to table data, summary and claims, of every paper.
 #
 # A table's data depends on its cells, its published numbers and the code that reads them, and on nothing else: one
 # drive's change re-runs that drive's cells and then the tables that print them.
 from pathlib import Path
 
-from analysis import cell_list, table_names
+from analysis import cell_list, papers, traced
 
 RESULTS = f"results/{PROFILE}"
-TABLE_DIR = f"{RESULTS}/tables/{PAPER}"
-PUBLISHED_DIR = f"paper/{PAPER}/published"
+# A paper's own modules come from data_code(), less those that decide only how data look.
 ANALYSIS_CODE = sorted(str(path) for path in Path("analysis").glob("*.py"))
-COMMITTED = sorted(str(path) for path in Path(f"paper/{PAPER}/reference").glob("*.csv"))
+ALL = papers.every()
+DATA = {f"{paper.id}/tables/{table}": (paper, table) for paper in ALL for table in paper.rendered}
+OF_CELLS = sorted({cell_list.ALL, *(table for paper in ALL for table in paper.measured)})
 
 
 wildcard_constraints:
-    cells_of="|".join((*table_names.MEASURED, *table_names.EXTRA, cell_list.ALL)),
-    reference="|".join(table_names.LITERAL),
-    measured="|".join(table_names.MEASURED + table_names.EXTRA),
-    committed="|".join(table_names.COMMITTED),
+    paper="|".join(paper.id for paper in ALL),
+    data="|".join(DATA),
+    table="[a-z0-9]+",
+    cells_of="|".join(OF_CELLS),
 
 
 localrules:
     table_cells,
-    table_reference,
-    table_drives,
-    table_measured,
+    table_data,
     table_committed,
     reference_page,
     deviations,
     summary,
 
 
-def results_of(table):
-    """Result files of a table's cells in this profile."""
-    return [paths.result_path(PROFILE, cell) for cell in cell_list.cell_ids(PROFILE, PAPER, table)]
+def below(paper):
+    """Paths of files, each from its place in the repository."""
+    return lambda *names: [f"paper/{paper.id}/{name}" for name in names]
 
 
-def published_of(table):
-    """Files with a table's printed numbers; a table of our own has none."""
-    folder = "paper/chung2000/published" if table == "scaling" else PUBLISHED_DIR
-    return sorted(str(path) for path in Path(folder).glob(f"{table}.csv"))
+def data_code(paper):
+    """What a paper's data depend on, beside its cells and numbers."""
+    files = below(paper)(*(path.name for path in paper.code()))
+    return [*ANALYSIS_CODE, *files, *below(paper)("paper.yaml")]
+
+
+def results_of(name, table):
+    """Result files of the cells of a paper's table in this profile."""
+    return [paths.result_path(PROFILE, cell) for cell in cell_list.cell_ids(PROFILE, name, table)]
+
+
+def cells_file(name, table):
+    """The list of these cells."""
+    return f"{RESULTS}/{name}/cells/{table}.txt"
+
+
+def committed(paper):
+    """The reference numbers of a paper, if it has any."""
+    return below(paper)(*(f"reference/{path.name}" for path in sorted(paper.reference.glob("*.csv"))))
+
+
+def there(paper, *names):
+    """Those of a paper's files that there are."""
+    return below(paper)(*(name for name in names if (paper.folder / name).is_file()))
+
+
+def published_of(paper, table):
+    """Files with a table's printed numbers, and what else it is made from; a table of our own may have none."""
+    return there(paper, f"published/{table}.csv", *paper.tables[table].files)
+
+
+def data_inputs(wildcards):
+    """Everything that a table's data are made from."""
+    paper, table = DATA[wildcards.data]
+    drives = [f"{BUILD}/disk/show/{drive}.json" for _, drive in paper.tables[table].drives]
+    measured = [*results_of(paper.id, table), cells_file(paper.id, table)] if table in paper.measured else []
+    return [*published_of(paper, table), *data_code(paper), "config/schemas/result.schema.json", *drives, *measured]
+
+
+def data_arguments(wildcards):
+    """What the command line needs to know of a table."""
+    paper, table = DATA[wildcards.data]
+    drives = [f"--drive {side}={BUILD}/disk/show/{drive}.json" for side, drive in paper.tables[table].drives]
+    measured = [f"--results {RESULTS} --cells {cells_file(paper.id, table)}"] if table in paper.measured else []
+    return " ".join([f"--paper {paper.id} --table {table}", *drives, *measured])
+
+
+def table_files(name, tables, before=""):
+    """Table data of these tables."""
+    return [f"{RESULTS}/{name}/tables/{before}{table}.csv" for table in tables]
+
+
+def both_files(name, tables):
+    """Table data of these tables, and what was made of them from the reference."""
+    from_reference = [table for table in tables if table in papers.paper(name).committed]
+    return table_files(name, tables) + table_files(name, from_reference, "reference.")
 
 
 rule table_cells:
     output:
-        f"{RESULTS}/cells/{PAPER}.{{cells_of}}.txt",
+        f"{RESULTS}/{{paper}}/cells/{{cells_of}}.txt",
     log:
-        f"{RESULTS}/logs/{PAPER}.{{cells_of}}.cells.log",
+        f"{RESULTS}/logs/{{paper}}.{{cells_of}}.cells.log",
     params:
         # A new sheet or plan makes a new list.
-        cells=lambda wildcards: identity.digest(cell_list.cell_ids(PROFILE, PAPER, wildcards.cells_of)),
+        cells=lambda wildcards: identity.digest(cell_list.cell_ids(PROFILE, wildcards.paper, wildcards.cells_of)),
     shell:
-        "{PYTHON} -m analysis.cell_list --profile {PROFILE} --paper {PAPER} --table {wildcards.cells_of} "
+        "{PYTHON} -m analysis.cell_list --profile {PROFILE} --paper {wildcards.paper} --table {wildcards.cells_of} "
         "--out {output} 2>&1 | tee {log}"
 
 
-rule table_reference:
+rule table_data:
     input:
-        f"{PUBLISHED_DIR}/{{reference}}.csv",
-        f"paper/{PAPER}/cost.yaml",
-        ANALYSIS_CODE,
+        data_inputs,
     output:
-        f"{TABLE_DIR}/{{reference}}.csv",
+        f"{RESULTS}/{{data}}.csv",
     log:
-        f"{RESULTS}/logs/{PAPER}.{{reference}}.csv.log",
+        f"{RESULTS}/logs/{{data}}.csv.log",
+    params:
+        given=data_arguments,
     shell:
-        "{PYTHON} -m analysis.tables --paper {PAPER} --table {wildcards.reference} --out {output} 2>&1 | tee {log}"
-
-
-rule table_drives:
-    input:
-        f"{PUBLISHED_DIR}/table3.csv",
-        ANALYSIS_CODE,
-        ide=f"{BUILD}/disk/show/deskstar-75gxp.json",
-        scsi=f"{BUILD}/disk/show/ultrastar-36zx.json",
-    output:
-        f"{TABLE_DIR}/table3.csv",
-    log:
-        f"{RESULTS}/logs/{PAPER}.table3.csv.log",
-    shell:
-        "{PYTHON} -m analysis.tables --paper {PAPER} --table table3 --drive ide={input.ide} --drive scsi={input.scsi} "
-        "--out {output} 2>&1 | tee {log}"
-
-
-rule table_measured:
-    input:
-        lambda wildcards: results_of(wildcards.measured) + published_of(wildcards.measured),
-        ANALYSIS_CODE,
-        f"config/{PAPER}.yaml",
-        "config/schemas/result.schema.json",
-        cells=f"{RESULTS}/cells/{PAPER}.{{measured}}.txt",
-    output:
-        f"{TABLE_DIR}/{{measured}}.csv",
-    log:
-        f"{RESULTS}/logs/{PAPER}.{{measured}}.csv.log",
-    shell:
-        "{PYTHON} -m analysis.tables --paper {PAPER} --table {wildcards.measured} --results {RESULTS} "
-        "--cells {input.cells} --out {output} 2>&1 | tee {log}"
+        "{PYTHON} -m analysis.tables {params.given} --out {output} 2>&1 | tee {log}"
 
 
 rule table_committed:
     input:
-        lambda wildcards: published_of(wildcards.committed),
-        ANALYSIS_CODE,
-        COMMITTED,
-        f"config/{PAPER}.yaml",
+        lambda wildcards: published_of(papers.paper(wildcards.paper), wildcards.table),
+        lambda wildcards: data_code(papers.paper(wildcards.paper)),
+        lambda wildcards: committed(papers.paper(wildcards.paper)),
     output:
-        f"{TABLE_DIR}/reference.{{committed}}.csv",
+        f"{RESULTS}/{{paper}}/tables/reference.{{table}}.csv",
     log:
-        f"{RESULTS}/logs/{PAPER}.reference.{{committed}}.csv.log",
+        f"{RESULTS}/logs/{{paper}}.reference.{{table}}.csv.log",
     shell:
-        "{PYTHON} -m analysis.tables --paper {PAPER} --table {wildcards.committed} --reference --out {output} "
+        "{PYTHON} -m analysis.tables --paper {wildcards.paper} --table {wildcards.table} --reference --out {output} "
         "2>&1 | tee {log}"
 
 
 rule reference_page:
     input:
-        results_of(cell_list.ALL),
-        ANALYSIS_CODE,
-        COMMITTED,
-        expand(f"{TABLE_DIR}/{{source}}{{table}}.csv", source=["", "reference."], table=table_names.SHOWN),
-        cells=f"{RESULTS}/cells/{PAPER}.{cell_list.ALL}.txt",
+        lambda wildcards: results_of(wildcards.paper, cell_list.ALL),
+        lambda wildcards: data_code(papers.paper(wildcards.paper)),
+        lambda wildcards: committed(papers.paper(wildcards.paper)),
+        lambda wildcards: both_files(wildcards.paper, papers.paper(wildcards.paper).shown),
+        cells=cells_file("{paper}", cell_list.ALL),
     output:
-        f"{RESULTS}/reference.json",
+        f"{RESULTS}/{{paper}}/reference.json",
     log:
-        f"{RESULTS}/logs/{PAPER}.reference_page.log",
+        f"{RESULTS}/logs/{{paper}}.reference_page.log",
     shell:
-        "{PYTHON} -m analysis.reference_page --paper {PAPER} --results {RESULTS} --cells {input.cells} "
-        "--tables {TABLE_DIR} --out {output} 2>&1 | tee {log}"
+        "{PYTHON} -m analysis.reference_page --paper {wildcards.paper} --results {RESULTS} --cells {input.cells} "
+        "--tables {RESULTS}/{wildcards.paper}/tables --out {output} 2>&1 | tee {log}"
 
 
 rule deviations:
     input:
-        results_of(cell_list.ALL),
-        ANALYSIS_CODE,
-        COMMITTED,
-        f"paper/{PAPER}/deviations.yaml",
+        lambda wildcards: results_of(wildcards.paper, cell_list.ALL),
+        lambda wildcards: data_code(papers.paper(wildcards.paper)),
+        lambda wildcards: committed(papers.paper(wildcards.paper)),
+        lambda wildcards: there(papers.paper(wildcards.paper), "deviations.yaml"),
+        lambda wildcards: both_files(wildcards.paper, papers.paper(wildcards.paper).explained),
         "config/schemas/deviations.schema.json",
-        expand(f"{TABLE_DIR}/{{source}}{{table}}.csv", source=["", "reference."], table=table_names.EXPLAINED),
-        cells=f"{RESULTS}/cells/{PAPER}.{cell_list.ALL}.txt",
+        cells=cells_file("{paper}", cell_list.ALL),
     output:
-        f"{RESULTS}/deviations.json",
+        f"{RESULTS}/{{paper}}/deviations.json",
     log:
-        f"{RESULTS}/logs/{PAPER}.deviations.log",
+        f"{RESULTS}/logs/{{paper}}.deviations.log",
     shell:
-        "{PYTHON} -m analysis.deviations --paper {PAPER} --results {RESULTS} --cells {input.cells} "
-        "--tables {TABLE_DIR} --out {output} 2>&1 | tee {log}"
+        "{PYTHON} -m analysis.deviations --paper {wildcards.paper} --results {RESULTS} --cells {input.cells} "
+        "--tables {RESULTS}/{wildcards.paper}/tables --out {output} 2>&1 | tee {log}"
 
 
 rule summary:
     input:
-        expand(f"{TABLE_DIR}/{{table}}.csv", table=table_names.PRINTED + table_names.EXTRA + table_names.TRACED),
-        expand(f"{TABLE_DIR}/reference.{{table}}.csv", table=table_names.COMMITTED),
-        f"paper/{PAPER}/claims.yaml",
-        ANALYSIS_CODE,
+        lambda wildcards: table_files(wildcards.paper, papers.paper(wildcards.paper).tables),
+        lambda wildcards: table_files(wildcards.paper, papers.paper(wildcards.paper).committed, "reference."),
+        lambda wildcards: there(papers.paper(wildcards.paper), "claims.yaml"),
+        lambda wildcards: data_code(papers.paper(wildcards.paper)),
     output:
-        f"{RESULTS}/summary.json",
+        f"{RESULTS}/{{paper}}/summary.json",
     log:
-        f"{RESULTS}/logs/{PAPER}.summary.log",
+        f"{RESULTS}/logs/{{paper}}.summary.log",
     shell:
-        "{PYTHON} -m analysis.summary --paper {PAPER} --tables {TABLE_DIR} --out {output} 2>&1 | tee {log}"
+        "{PYTHON} -m analysis.summary --paper {wildcards.paper} --tables {RESULTS}/{wildcards.paper}/tables "
+        "--out {output} 2>&1 | tee {log}"
+
+
+# From the traces of chosen cells to the I/O summary, and to what a paper itself makes of them.
+for paper in ALL:
+
+    rule:
+        name:
+            f"{paper.id}_trace_data"
+        input:
+            [
+                paths.result_path(PROFILE, cell)
+                for cell in traced.wanted(paper, cell_list.cell_ids(PROFILE, paper.id, cell_list.ALL))
+            ],
+            data_code(paper),
+            "lab/cell/trace.py",
+            cells=cells_file(paper.id, cell_list.ALL),
+        output:
+            [f"{RESULTS}/{paper.id}/tables/{name}" for name in traced.files(paper)],
+        log:
+            f"{RESULTS}/logs/{paper.id}.trace_data.log",
+        params:
+            paper=paper.id,
+        shell:
+            "{PYTHON} -m analysis.traced --paper {params.paper} --results {RESULTS} --cells {input.cells} "
+            "--out {RESULTS}/{params.paper}/tables 2>&1 | tee {log}"

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: MIT
 """The cells a table of a profile is made of, one id a line, sorted.
 
-    python -m analysis.cell_list --profile quick --paper white2001 --table table5 --out FILE
+    python -m analysis.cell_list --profile quick --paper PAPER --table table5 --out FILE
 
 A file, because a thousand results are more than a command line holds. Table `all` stands for every cell of the paper.
+paper.yaml says under `also` which cells of other tables a table uses.
 """
 
 import sys
 
-from analysis import command
+from analysis import command, papers
 from lab.cell import cells
 
 ALL = "all"
@@ -17,14 +18,11 @@ ALL = "all"
 def cell_ids(profile: str, paper: str, table: str) -> list[str]:
     """Ids of a table's cells in this profile; none where the profile leaves the table out."""
     if table == ALL:
-        return sorted(cell.id for cell in cells.cells(profile) if cell.paper == paper)
+        return sorted(cell.id for cell in cells.paper_cells(profile, paper))
     wanted = cells.cells_of_table(profile, paper, table)
-    if table == "controllers":
-        # It compares with the cells of Table 5.
-        wanted = wanted + cells.cells_of_table(profile, paper, "table5")
-    if table == "postmark":
-        # Its phases at Table 6's settings.
-        wanted = wanted + [cell for cell in cells.cells_of_table(profile, paper, "table6") if cell.workload == table]
+    for other, workload in papers.paper(paper).tables[table].also:
+        there = cells.cells_of_table(profile, paper, other)
+        wanted += [cell for cell in there if workload in ("", cell.workload)]
     return sorted({cell.id for cell in wanted})
 
 

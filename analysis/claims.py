@@ -26,7 +26,7 @@ from pathlib import Path
 
 import yaml
 
-from analysis import numbers, tables
+from analysis import entries, numbers
 from analysis.errors import ClaimError
 
 FIELDS = {"id", "statement", "where", "quantities", "holds"}
@@ -64,8 +64,13 @@ class Claim:
 
 
 def read(path: Path) -> list[Claim]:
-    """The claims of a paper. Raises ClaimError for unknown or missing keys and for repeated ids."""
-    claims = []
+    """The claims of a paper; none where it has no such file.
+
+    Raises ClaimError for unknown or missing keys and for repeated ids.
+    """
+    claims: list[Claim] = []
+    if not path.exists():
+        return claims
     for item in yaml.safe_load(path.read_text())["claims"]:
         where = f"{path}: claim {item.get('id', '?')!r}"
         wrong = (FIELDS - item.keys()) or (item.keys() - FIELDS - OPTIONAL)
@@ -86,7 +91,7 @@ def expand(pattern: str) -> list[str]:
 
 def quotient(a: float, b: float) -> float:
     """a / b. Raises Missing for numbers of different scales."""
-    scales = [getattr(number, "scale", tables.FULL_SCALE) for number in (a, b)]
+    scales = [getattr(number, "scale", entries.FULL_SCALE) for number in (a, b)]
     if scales[0] != scales[1]:
         small = next(number for number in (a, b) if isinstance(number, Scaled))
         shown = " and ".join(numbers.scale_text(scale) for scale in scales)
@@ -176,8 +181,8 @@ def lookup_in(rows: list[dict], field: str) -> Lookup:
         where = f"{table} {row} {column}"
         if entry[field] is None:
             raise Missing(f"needs {where}: {entry['reason']}" if field == "reproduced" else f"no printed {where}")
-        scale = entry.get("scale") or tables.FULL_SCALE
-        if field == "reproduced" and scale != tables.FULL_SCALE:
+        scale = entry.get("scale") or entries.FULL_SCALE
+        if field == "reproduced" and scale != entries.FULL_SCALE:
             return Scaled(entry[field], scale, where)
         return entry[field]
 
@@ -199,7 +204,7 @@ def show(value: Value) -> str:
 def completed(rows: list[dict], reference: list[dict]) -> list[dict]:
     """The rows; a reference number stands for one that is missing or of a workload smaller than the paper's."""
     there = {place(row): row for row in reference if row["reproduced"] is not None}
-    return [row if tables.at_full_size(row) else there.get(place(row), row) for row in rows]
+    return [row if entries.at_full_size(row) else there.get(place(row), row) for row in rows]
 
 
 def judge(claim: Claim, rows: list[dict], filled: list[dict] | None = None) -> dict:
@@ -234,7 +239,7 @@ def judge(claim: Claim, rows: list[dict], filled: list[dict] | None = None) -> d
             ours, verdict = values("reproduced")
             because = shown(ours)
         except Missing as missing:
-            verdict, because = tables.NOT_RUN, str(missing)
+            verdict, because = entries.NOT_RUN, str(missing)
             try:
                 ours, elsewhere = values("reproduced", filled or rows)
                 elsewhere_because = shown(ours)

@@ -1,30 +1,27 @@
 # SPDX-License-Identifier: MIT
 """Where ours is off by more than FACTOR, and the explanations that paper/<paper>/deviations.yaml has.
 
-    python -m analysis.deviations --paper white2001 --results results/quick --tables DIR --cells LIST --out JSON
+    python -m analysis.deviations --paper PAPER --results results/quick --tables DIR --cells LIST --out JSON
 
-Looked at are the numbers of Tables 4, 6 and 7 at the paper's size, and the quotients FFS over Soft Updates and IDE over
-SCSI, ours against the paper's: a quotient compares where an absolute time does not (SSH). A quotient is made of two
+Looked at are the numbers at the paper's size of the tables that paper.yaml calls `explained`, and its `quotients` of
+two columns, ours against the paper's: a quotient compares where an absolute time does not. A quotient is made of two
 numbers of this profile, or of two of the reference (paper/<paper>/reference), never of one each.
 """
 
 import argparse
 import sys
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from analysis import claims, command, load, measures, numbers, reference, tables
+from analysis import claims, command, entries, load, measures, numbers, papers, reference
 from analysis.errors import ClaimError, DeviationError
-from analysis.table_names import EXPLAINED
-from analysis.tables import ROOT
 from lab.cell import config
 
 FACTOR = 1.5
 """A quotient of ours and the paper's beyond this, either way, wants an explanation."""
 NUMBER = "number"
-QUOTIENTS = {"ffs/softupdates": ("ffs", "softupdates"), "ide/scsi": ("ide", "scsi")}
-"""Parts of a column: the quotient is the first's number over the second's."""
 OWN, REFERENCE = "profile", "reference"
 
 
@@ -55,14 +52,18 @@ class Quantity:
 
 def usable(row: dict | None) -> bool:
     """A number of ours is there, at the paper's size."""
-    return row is not None and tables.at_full_size(row)
+    return row is not None and entries.at_full_size(row)
 
 
-def candidates(table: str, rows: list[dict]) -> list[tuple[str, str, str, list[tuple[str, str]]]]:
-    """Of what kind, row, column, and the table's entries that it is made of; in the table's order."""
+def candidates(quotients: Iterable[str], rows: list[dict]) -> list[tuple[str, str, str, list[tuple[str, str]]]]:
+    """Of what kind, row, column, and the table's entries that it is made of; in the table's order.
+
+    A quotient is named `<over>/<under>` after parts of a column: it is the first's number over the second's.
+    """
     known = [(row["row"], row["column"]) for row in rows if row["unit"] != "%"]
     found = [(NUMBER, row, column, [(row, column)]) for row, column in known]
-    for name, (over, under) in QUOTIENTS.items():
+    for name in quotients:
+        over, _, under = name.partition("/")
         for row, column in known:
             parts = column.split(".")
             if over not in parts:
@@ -74,7 +75,7 @@ def candidates(table: str, rows: list[dict]) -> list[tuple[str, str, str, list[t
     return found
 
 
-def quantities(own: dict[str, list[dict]], other: dict[str, list[dict]]) -> list[Quantity]:
+def quantities(quotients: Iterable[str], own: dict[str, list[dict]], other: dict[str, list[dict]]) -> list[Quantity]:
     """All that can be compared. `own` and `other` are table data by table: this profile's, and the reference's."""
     found = []
     for table, rows in own.items():
@@ -82,9 +83,9 @@ def quantities(own: dict[str, list[dict]], other: dict[str, list[dict]]) -> list
             (origin, {(row["row"], row["column"]): row for row in part})
             for origin, part in ((OWN, rows), (REFERENCE, other.get(table, [])))
         ]
-        for of, row, column, entries in candidates(table, rows):
+        for of, row, column, places in candidates(quotients, rows):
             for origin, index in indexes:
-                parts = [index.get(entry) for entry in entries]
+                parts = [index.get(place) for place in places]
                 if not all(map(usable, parts)):
                     continue
                 if of == NUMBER:
@@ -109,16 +110,23 @@ def fits(where: dict, of: str, table: str, row: str, column: str) -> bool:
 
 def listed_path(paper: str) -> Path:
     """A paper's explanations."""
-    return ROOT / "paper" / paper / "deviations.yaml"
+    return papers.paper(paper).deviations
 
 
 def read(path: Path, paper: str) -> list[dict]:
-    """The explanations. Raises DeviationError for a repeated id, and for a pattern that fits nothing printed."""
+    """The explanations; none where the paper has no such file.
+
+    Raises DeviationError for a repeated id, for a table or a quotient that paper.yaml does not compare, and for a
+    pattern that fits nothing printed.
+    """
+    if not path.exists():
+        return []
+    about = papers.paper(paper)
     listed = config.read_yaml(path, "deviations")["deviations"]
     printed = {}
-    for table in EXPLAINED:
-        rows = [asdict(entry) for entry in tables.read_published(tables.published_dir(paper) / f"{table}.csv")]
-        printed[table] = candidates(table, rows)
+    for table in about.explained:
+        rows = [asdict(entry) for entry in entries.read_published(about.published / f"{table}.csv")]
+        printed[table] = candidates(about.quotients, rows)
     seen = set()
     for item in listed:
         where = f"{config.show(path)}: deviation {item['id']!r}"
@@ -126,6 +134,11 @@ def read(path: Path, paper: str) -> list[dict]:
             raise DeviationError(f"{where}: stands there twice; rename one")
         seen.add(item["id"])
         for part in item["where"]:
+            if part["table"] not in printed or part["of"] not in (NUMBER, *about.quotients):
+                raise DeviationError(
+                    f"{where}: {part['of']} of {part['table']} is not compared; paper.yaml compares {NUMBER}, "
+                    f"{', '.join(about.quotients)} of {', '.join(printed)}"
+                )
             if not any(fits(part, of, part["table"], row, column) for of, row, column, _ in printed[part["table"]]):
                 raise DeviationError(
                     f"{where}: no {part['of']} of {part['table']} fits row {part['row']!r}, column {part['column']!r}; "
@@ -189,16 +202,16 @@ def span(group: list[Quantity]) -> dict:
     }  # fmt: skip
 
 
-def spans(found: list[Quantity]) -> list[dict]:
-    """Quantities grouped by kind, table and column (in Tables 4 and 7 by row), in order."""
+def spans(found: list[Quantity], settings: set[str]) -> list[dict]:
+    """Quantities grouped by kind, table and column in order; by row, too, but in tables whose rows are settings."""
     groups: dict[tuple, list[Quantity]] = {}
     for quantity in found:
-        key = (quantity.table, quantity.of, quantity.column, quantity.row if quantity.table != "table6" else "")
+        key = (quantity.table, quantity.of, quantity.column, "" if quantity.table in settings else quantity.row)
         groups.setdefault(key, []).append(quantity)
     return [span(group) for group in groups.values()]
 
 
-def build(listed: list[dict], found: list[Quantity], results: Path, ids: set[str],
+def build(listed: list[dict], found: list[Quantity], settings: set[str], results: Path, ids: set[str],
           committed: reference.Reference) -> dict:  # fmt: skip
     """Everything that the report prints."""
     explained, taken = [], set()
@@ -208,24 +221,30 @@ def build(listed: list[dict], found: list[Quantity], results: Path, ids: set[str
         taken |= set(off)
         explained.append({
             "id": item["id"], "title": item["title"], "why": item["why"].strip(), "measured": len(named),
-            "off": len(off), "spans": spans(off or named),
+            "off": len(off), "spans": spans(off or named, settings),
             "evidence": [evidence(piece, results, ids, committed) for piece in item["evidence"]],
         })  # fmt: skip
     off = [quantity for quantity in found if quantity.off]
     return {
         "factor": FACTOR, "compared": len(found), "off": len(off),
-        "explained": explained, "unexplained": spans([quantity for quantity in off if quantity not in taken]),
+        "explained": explained, "unexplained": spans([quantity for quantity in off if quantity not in taken], settings),
     }  # fmt: skip
 
 
 def made(args: argparse.Namespace) -> str:
     """The output's text."""
-    own = {table: tables.read(args.tables / f"{table}.csv") for table in EXPLAINED}
-    other = {table: tables.read(args.tables / reference.table_file(table)) for table in EXPLAINED}
+    paper = papers.paper(args.paper)
+    own = {table: entries.read(args.tables / f"{table}.csv") for table in paper.explained}
+    other = {
+        table: entries.read(args.tables / reference.table_file(table)) if table in paper.committed else []
+        for table in paper.explained
+    }
     ids = set(load.read_cell_list(args.cells))
     committed = reference.read(reference.folder(args.paper))
     listed = read(listed_path(args.paper), args.paper)
-    return command.as_json(build(listed, quantities(own, other), args.results, ids, committed))
+    settings = {table.name for table in paper.tables.values() if table.settings}
+    found = quantities(paper.quotients, own, other)
+    return command.as_json(build(listed, found, settings, args.results, ids, committed))
 
 
 def main(argv: list[str] | None = None) -> int:

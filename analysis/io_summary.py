@@ -8,7 +8,7 @@ import csv
 import dataclasses
 from pathlib import Path
 
-from analysis import figure_cells, traces
+from analysis import cell_names, traces
 from analysis.load import NO_ARRAY, SCHEDULERS
 from lab.cell import trace
 
@@ -52,7 +52,7 @@ def shown(value: float | None) -> str:
 
 def build(results: Path, ids: list[str]) -> list[dict[str, str]]:
     """All lines, by cell id."""
-    return [line(results, cell_id) for cell_id in figure_cells.summary_cells(ids)]
+    return [line(results, cell_id) for cell_id in cell_names.summary_cells(ids)]
 
 
 def write(rows: list[dict], columns: tuple[str, ...], path: Path) -> None:

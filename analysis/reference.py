@@ -4,10 +4,10 @@
     python -m analysis.reference --profile full      take this profile's finished cells into the reference
     python -m analysis.reference --check             hold all results that lie here against it
 
-Kept are cells on file systems, and of those of the device itself what Table 7 prints: the arrays' writes. In
+Kept are a paper's cells on file systems, and of those of the device itself what its paper.yaml names. In
 paper/<paper>/reference/: cells.csv has one line a cell: its setting, elapsed time, rate, the sums of its trace and what
 it was made from (`identity`: the hash over all its inputs; `input_*`: over each). phases.csv has its phases,
-measures.csv what deviations.yaml wants besides. table6.md and table7.md are these tables from these numbers, to be read
+measures.csv what deviations.yaml wants besides. The paper's module `readable` makes tables of these numbers, to be read
 as they are. No traces, dates or machines stand there.
 
 Taken are results that ended well and were made from the sources that lie here; others are named and leave the
@@ -18,22 +18,21 @@ forbids; numbers of another identity are listed as moved.
 
 import argparse
 import csv
-import re
 import sys
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
 
 import pandas as pd
 
-from analysis import figure_cells, io_summary, load, measures, numbers, white2001
+from analysis import cell_names, io_summary, load, measures, numbers, papers
 from analysis.errors import ResultError
-from analysis.tables import FULL_SCALE, ROOT, Entry
 from lab.cell import cells, config, identity, paths
 from lab.cell.errors import SpindleError
 
-PAPER = "white2001"
 ELAPSED, RATE = "elapsed_ns", "rate_mb_s"
 NUMBERS = (ELAPSED, RATE, *io_summary.SUMS)
 """Columns of cells.csv that were measured; empty where a cell has no such number."""
@@ -48,24 +47,22 @@ MEASURES = ("cell", "measure", "value")
 FILES = {"cells.csv": CELLS, "phases.csv": PHASES, "measures.csv": MEASURES}
 LATER = (RATE, "input_array", "input_reader")
 """Columns that a cells.csv may lack which was written before there was such a thing; empty then."""
-ARRAY_WRITES = re.compile(r"\.rawio-write-[^.]+\.s\d+$")
-"""How the ids end of the cells of Table 7 that use the device itself."""
-TABLE7_ARRAYS = {array for sides in white2001.ARRAYS.values() for array in sides.values()}
 
 
-def kept(cell_id: str) -> bool:
-    """The reference has such cells: those on file systems, and what Table 7 prints of an array's device itself. Cells
-    with assumptions of their own belong to no table of the paper."""
-    if figure_cells.SETTING.match(cell_id)["set"]:
+def kept(paper: papers.Paper, cell_id: str) -> bool:
+    """The reference has such cells: those on file systems, and what paper.yaml names of the device itself. Cells with
+    assumptions of their own belong to no table of a paper."""
+    if cell_names.SETTING.match(cell_id)["set"]:
         return False
-    if figure_cells.on_file_system(cell_id):
+    if cell_names.on_file_system(cell_id):
         return True
-    return figure_cells.array_of(cell_id) in TABLE7_ARRAYS and bool(ARRAY_WRITES.search(cell_id))
+    named = paper.about.get("reference", {}).get("device", [])
+    return any(fnmatchcase(cell_id.rpartition(".")[0], pattern) for pattern in named)
 
 
 def folder(paper: str) -> Path:
     """Where a paper's reference numbers are."""
-    return ROOT / "paper" / paper / "reference"
+    return papers.paper(paper).reference
 
 
 def table_file(table: str) -> str:
@@ -110,7 +107,7 @@ class Reference:
             words = dict(word.split("=", 1) for word in line["parameters"].split())
             row = dict.fromkeys(load.COLUMNS) | {name: line[name] for name in load.COLUMNS if name in line}
             row |= {"id": cell_id, "run": cell_id, "status": "ok", "reason": ""}
-            row |= {"array": figure_cells.array_of(cell_id) or load.NO_ARRAY}
+            row |= {"array": cell_names.array_of(cell_id) or load.NO_ARRAY}
             row |= {name: words.get(name, "") for name in load.PARAMETERS}
             row |= {"parameters": " ".join(f"{name}={value}" for name, value in sorted(words.items()))}
             row |= {"scale": number(line["scale"]), "seed": int(line["seed"]), "phases": self.phases_of(cell_id)}
@@ -164,8 +161,9 @@ def read(path: Path) -> Reference:
     return reference
 
 
-def write(reference: Reference, path: Path) -> None:
-    """The reference as files, sorted by cell: the same numbers give the same bytes."""
+def write(reference: Reference, path: Path, readable: dict[str, Callable] | None = None) -> None:
+    """The reference as files, sorted by cell: the same numbers give the same bytes. `readable` are files with tables to
+    be read as they are, and what makes their text from the reference."""
     known = sorted(reference.cells)
     lines = {
         "cells.csv": [reference.cells[cell] for cell in known],
@@ -178,7 +176,7 @@ def write(reference: Reference, path: Path) -> None:
     }
     for name, columns in FILES.items():
         io_summary.write(lines[name], columns, path / name)
-    for name, text in READABLE.items():
+    for name, text in (readable or {}).items():
         (path / name).write_text(text(reference))
 
 
@@ -197,55 +195,6 @@ def mixture(about: dict) -> str:
         for state in about["states"]
     ]
     return f"The cells are of {len(parts)} states of the lab: {'; '.join(parts)}." if len(parts) > 1 else ""
-
-
-def by_place(entries: list[Entry]) -> tuple[dict[tuple[str, str], Entry], set[str]]:
-    """A table's entries by row and column, ours only at the paper's size, and all their cells."""
-    full = [entry if entry.scale == FULL_SCALE else Entry(entry.published) for entry in entries]
-    found = {(entry.published.row, entry.published.column): entry for entry in full}
-    return found, {cell for entry in full for cell in entry.cells}
-
-
-def table6(reference: Reference) -> str:
-    """Table 6 from these numbers, one table for each file system; every entry is the paper's number and ours."""
-    found, used = by_place(white2001.table6(reference.frame, {}))
-    head = [(side, workload) for workload in white2001.MACRO for side in white2001.SIDES]
-    lines = ["# Table 6, reference numbers", "", "Elapsed seconds at the paper's size: paper / here. "
-             f"{made_from(reference.describe(used))} SSH builds another package than the paper's."]  # fmt: skip
-    for file_system in white2001.FILE_SYSTEMS[:2]:
-        lines += ["", f"## {file_system}", "", "| row | " + " | ".join(f"{side} {name}" for side, name in head) + " |",
-                  "|---" * (1 + len(head)) + "|"]  # fmt: skip
-        for row in dict.fromkeys(row for row, _ in found):
-            entries = [found.get((row, f"{file_system}.{side}.{name}")) for side, name in head]
-            lines.append(f"| {row} | " + " | ".join(map(both_numbers, entries)) + " |")
-    return "\n".join(lines) + "\n"
-
-
-def table7(reference: Reference) -> str:
-    """Table 7 from these numbers: rates of the arrays themselves, and elapsed times on file systems."""
-    found, used = by_place(white2001.table7(reference.frame, {}))
-    head = [f"{kind}.{column}" for kind in white2001.ARRAYS for column in (*white2001.SIDES, "diff")]
-    lines = ["# Table 7, reference numbers", "", "Disk arrays at the paper's size: paper / here; `diff` is how much "
-             f"faster IDE is, in per cent of IDE's number. {made_from(reference.describe(used))} "
-             "SSH builds another package than the paper's.", "",
-             "| row | unit | " + " | ".join(name.replace(".", " ") for name in head) + " |",
-             "|---" * (2 + len(head)) + "|"]  # fmt: skip
-    for row in dict.fromkeys(row for row, _ in found):
-        unit = found[row, head[0]].published.unit
-        lines.append(f"| {row} | {unit} | " + " | ".join(both_numbers(found.get((row, name))) for name in head) + " |")
-    return "\n".join(lines) + "\n"
-
-
-READABLE = {"table6.md": table6, "table7.md": table7}
-"""Tables to be read as they are."""
-
-
-def both_numbers(entry: Entry | None) -> str:
-    """The paper's number and ours; a dash for one that is not there, nothing where the paper has none."""
-    if entry is None:
-        return ""
-    here = "-" if entry.reproduced is None else numbers.like(entry.reproduced, entry.published.value)
-    return f"{entry.published.value} / {here}"
 
 
 def finished(results: Path, cell_id: str) -> bool:
@@ -278,13 +227,16 @@ def wanted_measures(path: Path) -> dict[str, set[str]]:
     return found
 
 
-def take(reference: Reference, profile: str, results: Path, wanted: dict[str, set[str]]) -> tuple[int, list[str]]:
-    """Take a profile's finished cells; returns how many, and what was refused, why."""
+def take(
+    paper: papers.Paper, reference: Reference, profile: str, results: Path, wanted: dict[str, set[str]]
+) -> tuple[int, list[str]]:
+    """Take a profile's finished cells of this paper; returns how many, and what was refused, why."""
     taken, refused = 0, []
+    own = {cell.id for cell in cells.paper_cells(profile, paper.id)}
     for run in cells.runs(profile).values():
         for cell in run.cells:
             path = results / "cells" / cell.id / "result.json"
-            if not kept(cell.id) or not path.is_file():
+            if cell.id not in own or not kept(paper, cell.id) or not path.is_file():
                 continue
             result = load.checked(path)
             if result["status"] != "ok":
@@ -350,21 +302,21 @@ def compare(reference: Reference, results: list[dict]) -> Comparison:
     return found
 
 
-def finished_results(results: Path) -> list[dict]:
-    """The results below results/<profile> that the reference keeps, and that have a number."""
+def finished_results(paper: papers.Paper, results: Path) -> list[dict]:
+    """The results below results/<profile> that a paper's reference keeps, and that have a number."""
     listed = sorted(path for path in results.glob("cells/*/result.json") if not path.parent.name.startswith("."))
-    found = [load.checked(path) for path in listed if kept(path.parent.name)]
+    found = [load.checked(path) for path in listed if kept(paper, path.parent.name)]
     return [result for result in found if result["status"] == "ok"]
 
 
-def check(reference: Reference, folders: list[Path]) -> int:
+def check(paper: papers.Paper, reference: Reference, folders: list[Path]) -> int:
     """Print how all results compare; returns how many numbers must not differ but do."""
     wrong = 0
     for results in folders:
-        found = compare(reference, finished_results(results))
+        found = compare(reference, finished_results(paper, results))
         wrong += len(found.differ)
         print(
-            f"{results.name}: {found.same} cells have the reference's numbers, {len(found.moved)} moved, "
+            f"{paper.id}, {results.name}: {found.same} cells have the reference's numbers, {len(found.moved)} moved, "
             f"{len({line.partition(':')[0] for line in found.differ})} differ; {found.unknown} are not in the reference"
         )
         for one in found.moved:
@@ -381,31 +333,43 @@ def check(reference: Reference, folders: list[Path]) -> int:
 def main(argv: list[str] | None = None) -> int:
     """Command line; see the module's text."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--paper", default=PAPER)
+    parser.add_argument("--paper", help="this one alone; all papers if left out")
     parser.add_argument("--profile", help="take the finished cells of smoke, quick or full")
     parser.add_argument("--check", action="store_true", help="compare the results of all profiles, change nothing")
     args = parser.parse_args(argv)
     if args.check == bool(args.profile):
         parser.error("give --profile, or --check alone")
-    root = paths.ROOT / "results"
-    place = folder(args.paper)
     try:
-        reference = read(place)
-        if args.check:
-            return 1 if check(reference, sorted(path for path in root.glob("*") if path.is_dir())) else 0
-        listed = ROOT / "paper" / args.paper / "deviations.yaml"
-        taken, refused = take(reference, args.profile, root / args.profile, wanted_measures(listed))
-        write(reference, place)
+        chosen = [papers.paper(args.paper)] if args.paper else papers.every()
+        status = [check_all(paper) if args.check else take_all(paper, args.profile) for paper in chosen]
     except SpindleError as error:
         print(f"analysis.reference: {error}", file=sys.stderr)
         return 1
-    print(f"{taken} cells taken; the reference has {len(reference.cells)}")
+    return max(status, default=0)
+
+
+def check_all(paper: papers.Paper) -> int:
+    """Hold all results that lie here against a paper's reference; returns the exit status."""
+    folders = sorted(path for path in (paths.ROOT / "results").glob("*") if path.is_dir())
+    return 1 if check(paper, read(folder(paper.id)), folders) else 0
+
+
+def take_all(paper: papers.Paper, profile: str) -> int:
+    """Take a profile's finished cells into a paper's reference; returns the exit status."""
+    place = folder(paper.id)
+    reference = read(place)
+    results = paths.ROOT / "results" / profile
+    taken, refused = take(paper, reference, profile, results, wanted_measures(paper.deviations))
+    if reference.cells:
+        module = paper.module("readable")
+        write(reference, place, module.READABLE if module else None)
+    print(f"{paper.id}: {taken} cells taken; the reference has {len(reference.cells)}")
     for text in refused:
         print(f"refused: {text}", file=sys.stderr)
     if refused:
         print(
             f"{len(refused)} cells are left as they were in the reference; "
-            f"run them again: make report PROFILE={args.profile}",
+            f"run them again: make report PROFILE={profile}",
             file=sys.stderr,
         )
     return 1 if refused else 0

@@ -1,33 +1,34 @@
 # SPDX-License-Identifier: MIT
 """What the report says of the reference: what it is made from, this profile's cells beside it, and small cells.
 
-python -m analysis.reference_page --paper white2001 --results results/quick --cells LIST --tables DIR --out JSON
+python -m analysis.reference_page --paper PAPER --results results/quick --cells LIST --tables DIR --out JSON
 """
 
 import sys
 from pathlib import Path
 
-from analysis import command, load, reference, scaled, tables
-from analysis.table_names import SHOWN
+from analysis import command, entries, load, papers, reference, scaled
 
 
 def lacking(own: Path, other: Path) -> int:
     """Numbers at the paper's size that a table has if made from the reference, and not if made from the profile."""
-    there = {(row["row"], row["column"]) for row in tables.read(other) if tables.at_full_size(row)}
-    return sum((row["row"], row["column"]) in there and not tables.at_full_size(row) for row in tables.read(own))
+    there = {(row["row"], row["column"]) for row in entries.read(other) if entries.at_full_size(row)}
+    return sum((row["row"], row["column"]) in there and not entries.at_full_size(row) for row in entries.read(own))
 
 
 def build(paper: str, results: Path, ids: list[str], folder: Path) -> dict:
     """Everything that the report prints of the reference."""
     committed = reference.read(reference.folder(paper))
-    known = set(filter(reference.kept, ids))
-    found = reference.compare(committed, [one for one in reference.finished_results(results) if one["id"] in known])
+    about = papers.paper(paper)
+    known = {cell for cell in ids if reference.kept(about, cell)}
+    results_there = reference.finished_results(about, results)
+    found = reference.compare(committed, [one for one in results_there if one["id"] in known])
     return committed.describe() | {
         "shared": found.shared, "same": found.same, "moved": found.moved, "differ": found.differ,
         "lacking": {
-            table: lacking(folder / f"{table}.csv", folder / reference.table_file(table)) for table in SHOWN
+            table: lacking(folder / f"{table}.csv", folder / reference.table_file(table)) for table in about.shown
         },
-        "scaled": scaled.build(load.load_cells(results, sorted(known)), committed.frame),
+        "scaled": scaled.build(about, load.load_cells(results, sorted(known)), committed.frame),
     }  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""All numbers of all tables, and the verdict on every claim, as results/<profile>/summary.json.
+"""All numbers of a paper's tables, and the verdict on every claim, as results/<profile>/<paper>/summary.json.
 
-    python -m analysis.summary --paper white2001 --tables results/quick/tables/white2001 --out JSON
+    python -m analysis.summary --paper PAPER --tables results/quick/PAPER/tables --out JSON
 
 `numbers` has one entry for each number the paper prints; `extra` has ours that it does not print; `claims` as in
 analysis.claims.
@@ -12,8 +12,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from analysis import claims, command, numbers, reference, tables
-from analysis.table_names import COMMITTED, EXTRA, PRINTED, TRACED
+from analysis import claims, command, entries, numbers, papers, reference
 
 SCHEMA = "spindle-summary/1"
 WITHIN = (1.10, 1.25, 2.0)
@@ -26,19 +25,20 @@ def rows_of(
     """The union of these tables' data. `reason` is null where there is nothing to explain."""
     rows = []
     for table in names:
-        for row in tables.read(folder / file(table)):
-            entry = {"paper": paper, "table": table} | {name: row[name] for name in tables.COLUMNS}
+        for row in entries.read(folder / file(table)):
+            entry = {"paper": paper, "table": table} | {name: row[name] for name in entries.COLUMNS}
             rows.append(entry | {"reason": row["reason"] or None})
     return rows
 
 
 def summarise(paper: str, folder: Path) -> dict:
     """The whole summary of one paper's tables."""
-    rows, extra = (rows_of(paper, folder, names) for names in (PRINTED, EXTRA + TRACED))
-    committed = rows_of(paper, folder, COMMITTED, reference.table_file)
+    about = papers.paper(paper)
+    rows, extra = (rows_of(paper, folder, names) for names in (about.printed, about.extra))
+    committed = rows_of(paper, folder, about.committed, reference.table_file)
     ours = rows + extra
     filled = claims.completed(ours, committed)
-    listed = claims.read(tables.ROOT / "paper" / paper / "claims.yaml")
+    listed = claims.read(about.claims)
     return {
         "schema": SCHEMA,
         "numbers": rows,

@@ -1,25 +1,21 @@
 # SPDX-License-Identifier: MIT
-"""Figure 2: when a PostMark run writes where, and how far that has the lines the paper sees.
+"""When a run on a file system writes where, and how far that makes lines in a picture of time and address.
 
-The paper calls a sorted write-back of the update daemon, every 30 s, a vertical line, and synchronous metadata writes
-that return to the same place a horizontal one. Both are measured here. A trace does not say who waits for a write, but
+A sorted write-back of the update daemon, every 30 s, is a vertical line, and synchronous metadata writes that return to
+the same place are a horizontal one. Both are measured here. A trace does not say who waits for a write, but
 how many commands were outstanding: one process that waits for its write has none beside it, a write-back fills the
 queue. So a write that has the disk to itself until it is acknowledged counts as `alone`, any other as `queued`.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 
 import pandas as pd
 
-from analysis import figure_cells, numbers, traces
-from analysis.tables import Entry, Published
+from analysis import numbers
 
 PHASES = ("create", "run", "delete")
-"""The paper's phases of PostMark. What is before (its directories) and behind (the unmount) has no name."""
-MAGNIFIED = "ntfs"
-"""The file system whose log is magnified."""
+"""PostMark's phases. What is before (its directories) and behind (the unmount) has no name."""
 SECOND_NS = 1_000_000_000
 BLOCK_SECTORS = 16
 """A write of at most so many sectors (8 KiB, a block of FFS) is a single block."""
@@ -36,7 +32,7 @@ LINE_INTERVAL_NS = 10 * SECOND_NS
 """An address with at least so many single-block writes, on average no longer apart, is a horizontal line. A write-back
 every 30 s makes none."""
 BANDS = 20
-"""Equal parts of the addresses written, for figure2.bands.csv."""
+"""Equal parts of the addresses written."""
 BIN_SECTORS = 2048
 """Addresses are counted by the MiB when the log is looked for."""
 BAND_PERCENT = 10
@@ -49,9 +45,7 @@ UNITS = {
     "horizontal_lines": "addresses", "bursts": "bursts", "burst_spacing_median_s": "s", "burst_share": "share",
     "burst_rising_share": "share", "period_s": "s", "period_correlation": "correlation",
 }  # fmt: skip
-"""Measures of a trace in the order of figure2.csv, and their units."""
-PUBLISHED = {("ffs", "burst_spacing_median_s"): "30"}
-"""What the paper says of them (4.2.3): the update daemon writes every 30 seconds."""
+"""Measures of a trace, in their order, and their units."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +127,7 @@ def lines(found: pd.DataFrame) -> pd.DataFrame:
 
 
 def named(phases: list[dict]) -> list[dict]:
-    """The phases that the paper names; all, where the workload has not all of these."""
+    """The phases of PostMark; all, where the workload has not all of these."""
     found = [phase for phase in phases if phase["name"] in PHASES]
     return found if len(found) == len(PHASES) else phases
 
@@ -214,40 +208,3 @@ def window(found: pd.DataFrame, band: tuple[int, int], begin_ns: int, end_ns: in
         if position - first + 1 > best:
             best, begin = position - first + 1, times[first]
     return begin, min(begin + WINDOW_NS, max(end_ns, begin + 1))
-
-
-def build(results: Path, ids: list[str]) -> tuple[list[Entry], list[dict], dict]:
-    """Entries of figure2.csv, lines of figure2.bands.csv, and what the report says beside the plot."""
-    entries, band_rows, panels = [], [], {}
-    found_in: dict[str, tuple[traces.TracedCell, pd.DataFrame]] = {}
-    reasons: dict[str, str] = {}
-    for name, cell_id in figure_cells.writes_cells(ids).items():
-        cell = traces.cell(results, cell_id)
-        cell = replace(cell, phases=named(cell.phases))
-        reason = cell.reason
-        if not reason and not cell.phases:
-            reason = "the workload reported no phases"
-        if not reason:
-            made = writes(traces.read(results / "cells" / cell.id), cell.phases[0]["begin_ns"])
-            reason = "" if len(made) else "the disk saw no write"
-            found_in[name] = (cell, made)
-        reasons[name] = reason
-        values = measures(found_in[name][1], cell.phases) if not reason else {}
-        for measure, unit in UNITS.items():
-            why = reason or ("" if measure in values else "there is none in this run")
-            entries.append(Entry(Published(name, measure, unit, PUBLISHED.get((name, measure), "")),
-                                 values.get(measure), None, int(measure in values), reason=why,
-                                 cells=(cell.id,) if cell.id else (), scale=cell.parts.get("scale")))  # fmt: skip
-        panels[name] = {"cell": cell.id, "reason": reason, "measures": values, "phases": cell.phases, "magnified": None}
-    good = {name: pair for name, pair in found_in.items() if not reasons[name]}
-    for name, (_, made) in good.items():
-        end = int((made.lbn + made.sectors).max())
-        band_rows += [{"row": name} | line for line in bands(made, end)]
-    if MAGNIFIED in good:
-        cell, made = good[MAGNIFIED]
-        band = dense_band(made)
-        run = run_phase(cell.phases)
-        times = window(made, band, run["begin_ns"], run["end_ns"])
-        inside = int(made.lbn.between(band[0], band[1] - 1).sum())
-        panels[MAGNIFIED]["magnified"] = {"lbn": list(band), "ns": list(times), "share": inside / len(made)}
-    return entries, band_rows, panels

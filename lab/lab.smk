@@ -40,7 +40,15 @@ def image_files(image):
     """Files of an image of a file system. While something is not built that makes it, nobody knows its name: then it is
     a note that the image was asked for."""
     files = PLAN.image_paths(image)
-    return [f"{BUILD}/filesystems/.{image.name}.asked"] if files is None else [str(path) for path in files]
+    if files is None:
+        # Nor does anybody know then whether papers share it.
+        return [f"{BUILD}/filesystems/.{image_title(image, image.paper != PAPERS[0])}.asked"]
+    return [str(path) for path in files]
+
+
+def image_title(image, with_paper):
+    """An image's name, with its paper behind it where that says more."""
+    return f"{image.name}.{image.paper}" if with_paper else image.name
 
 
 def volume_tools(array):
@@ -65,7 +73,10 @@ def image_about(image):
 
 WORKLOADS = list(dict.fromkeys(name for run in RUNS.values() for name in run.workloads))
 STARTS = [start for start in map(identity.start_of, RUNS.values()) if start is not None]
-IMAGES = dict.fromkeys([*STARTS, *(start.empty for start in STARTS)])
+# Papers with the same assumptions share an image.
+IMAGES = {tuple(image_files(image)): image for image in [*STARTS, *(start.empty for start in STARTS)]}
+IMAGE_NAMES = [image.name for image in IMAGES.values()]
+TITLES = {image: image_title(image, IMAGE_NAMES.count(image.name) > 1) for image in IMAGES.values()}
 
 
 BUILD_MODEL = f"CARGO_TARGET_DIR={BUILD}/disk " + build_command(
@@ -133,11 +144,11 @@ for name in WORKLOADS:
             )
 
 
-for image in IMAGES:
+for image in IMAGES.values():
 
     rule:
         name:
-            f"image_{image.name}"
+            f"image_{TITLES[image]}"
         input:
             ancient(MODEL),
             ancient(QEMU),
@@ -147,15 +158,16 @@ for image in IMAGES:
         output:
             image_files(image),
         log:
-            f"{BUILD}/logs/image-{image.name}.log",
+            f"{BUILD}/logs/image-{TITLES[image]}.log",
         # What many runs wait for comes first.
         priority: 0 if image.workload is None else 2
         params:
             about=image_about(image),
-            image=image.name,
+            image=TITLES[image],
             what=f"--file-system {image.file_system} --drive {image.drive} --array {image.array}"
             + ("" if image.workload is None else f" --workload {image.workload} --scale {image.scale}")
             + "".join(f" --set {word}" for word in image.set)
+            + ("" if image.paper == PAPERS[0] else f" --paper {image.paper}")
             + (f" --asked {image_files(image)[0]}" if PLAN.image_paths(image) is None else ""),
         shell:
             "{STEP} --share disk --share guest --share qemu --name 'image {params.image}' --about '{params.about}' --log {log} -- "

@@ -1,22 +1,21 @@
 # SPDX-License-Identifier: MIT
 """The report's sections on deviations and reference numbers as LaTeX.
 
-python -m paper.comparison_page --paper white2001 --deviations JSON --reference JSON --out TEX
+python -m paper.comparison_page --paper PAPER --deviations JSON --reference JSON --out TEX
 """
 
 import argparse
 import sys
 from pathlib import Path
 
-from analysis import command, numbers, reference
+from analysis import command, numbers, papers, reference
 from analysis.deviations import REFERENCE
 from paper import tex
-from paper.render import HERE, VIEWS
+from paper.view import views
 
 NONE = "--"
 DIGITS = 3
 """Significant digits of evidence and of the numbers in a range."""
-QUOTIENTS = {"ffs/softupdates": "FFS/Soft Updates", "ide/scsi": "IDE/SCSI"}
 ROWS_NAMED = 3
 """Of more rows, only their number is said."""
 
@@ -38,12 +37,12 @@ def ratio(value: float) -> str:
     return numbers.fixed(value, 2)
 
 
-def line(paper: str, found: dict) -> dict:
+def line(paper: papers.Paper, found: dict) -> dict:
     """Some quantities of one kind for a reader."""
     rows = found["rows"]
-    where = VIEWS[paper].quantity(found["table"], rows[0], found["column"])
-    what = QUOTIENTS.get(found["of"], "")
-    named = "; ".join(VIEWS[paper].setting(found["table"], row) for row in rows)
+    where = views(paper).quantity(found["table"], rows[0], found["column"])
+    what = paper.quotients.get(found["of"], "")
+    named = "; ".join(views(paper).setting(found["table"], row) for row in rows)
     return {
         "table": found["table"].removeprefix("table"), "what": " ".join(part for part in (what, where) if part),
         "rows": named if len(rows) <= ROWS_NAMED else f"{len(rows)} settings", "unit": found["unit"],
@@ -52,7 +51,7 @@ def line(paper: str, found: dict) -> dict:
     }  # fmt: skip
 
 
-def deviations(paper: str, found: dict) -> dict:
+def deviations(paper: papers.Paper, found: dict) -> dict:
     """What the template sees of the deviations."""
     explained = []
     for item in found["explained"]:
@@ -71,13 +70,13 @@ def deviations(paper: str, found: dict) -> dict:
     }  # fmt: skip
 
 
-def committed(paper: str, found: dict) -> dict:
+def committed(paper: papers.Paper, found: dict) -> dict:
     """What the template sees of the reference."""
     small = []
     for one in found["scaled"]:
         small.append({
-            "what": f"{QUOTIENTS[one['of']]} {VIEWS[paper].quantity('table6', one['row'], one['column'])}",
-            "row": VIEWS[paper].setting("table6", one["row"]), "scale": numbers.scale_text(one["scale"]),
+            "what": f"{paper.quotients[one['of']]} {views(paper).quantity(one['table'], one['row'], one['column'])}",
+            "row": views(paper).setting(one["table"], one["row"]), "scale": numbers.scale_text(one["scale"]),
             **{name: ratio(one[name]) if one[name] is not None else NONE
                for name in ("small", "full", "ratio", "published")},
             **{f"{name}_reference": one[f"{name}_origin"] == REFERENCE for name in ("small", "full")},
@@ -91,15 +90,15 @@ def committed(paper: str, found: dict) -> dict:
 
 def page(args: argparse.Namespace) -> str:
     """The output's text."""
-    context = {"paper": args.paper, "deviations": deviations(args.paper, command.read_json(args.deviations)),
-               "reference": committed(args.paper, command.read_json(args.reference))}  # fmt: skip
-    return tex.render([HERE / args.paper], "comparison.tex.j2", context)
+    paper = papers.paper(args.paper)
+    context = {"paper": paper.id, "deviations": deviations(paper, command.read_json(args.deviations)),
+               "reference": committed(paper, command.read_json(args.reference))}  # fmt: skip
+    return tex.render([paper.folder, tex.HERE], "comparison.tex.j2", context)
 
 
 def main(argv: list[str] | None = None) -> int:
     """Command line; see the module's text."""
-    parser = command.parser(__doc__, "out")
-    parser.add_argument("--paper", required=True, choices=sorted(VIEWS))
+    parser = command.parser(__doc__, "paper", "out")
     parser.add_argument("--deviations", type=Path, required=True, help="made by analysis.deviations")
     parser.add_argument("--reference", type=Path, required=True, help="made by analysis.reference_page")
     return command.finish("paper.comparison_page", parser.parse_args(argv), page, made_by="the data")

@@ -1,177 +1,57 @@
 # SPDX-License-Identifier: MIT
-"""The report's figures, from summary.json alone.
+"""A paper's figures, as its modules `figures` (from summary.json alone) and `trace_figures` (from traces) draw them.
 
-    python -m paper.figures --summary results/quick/summary.json --out results/quick/figures/white2001
+    python -m paper.figures --paper PAPER --summary results/quick/PAPER/summary.json --out results/quick/PAPER/figures
+    python -m paper.figures --paper PAPER --traces .../figures.json --results results/quick --out .../figures
 
-Writes ratios.pdf, tags.pdf and scaling.pdf, without dates or program versions in them.
+The PDF files have no dates or program versions in them.
 """
 
 import argparse
-import json
 import sys
 from pathlib import Path
 
-import matplotlib
-
-matplotlib.use("pdf")
-
-import matplotlib.pyplot as plt
-from matplotlib.ticker import MaxNLocator
-
-SIDES = ("ide", "scsi")
-OPS = ("read", "write")
-PATTERNS = ("sequential", "interleave", "random")
-COLOURS = {"both": "#1b6ca8", "disk": "#d9822b", "host": "#3c8d5a", "none": "#8a4f9e"}
-SIDE_COLOURS = {"ide": "#1b6ca8", "scsi": "#b3432f"}
-NAMES = {"both": "both schedulers", "disk": "disk only", "host": "host only", "none": "none"}
-TAGS = ("none", "4", "32", "64", "128")
-SCALING_NAMES = {"ide": "IDE, a channel each", "scsi": "SCSI, one bus"}
-CHUNG_NAMES = {side: f"{side.upper()} disks of Chung et al." for side in SIDES}
-CHUNG = "chung2000."
-CEILING_NEAR = 0.5
-"""A ceiling is drawn from half of it on."""
-NEAR = 1.25
-STYLE = {"font.family": "serif", "font.serif": ["DejaVu Serif"], "font.size": 8, "axes.linewidth": 0.6,
-         "pdf.fonttype": 42, "axes.spines.top": False, "axes.spines.right": False}  # fmt: skip
+from analysis import command, papers
+from paper.errors import RenderError
+from paper.plot import STYLE, plt
 
 
-def save(figure: plt.Figure, path: Path) -> None:
-    """As PDF with nothing in it that changes from run to run."""
-    figure.savefig(path, metadata={"CreationDate": None, "Creator": None, "Producer": None})
-    plt.close(figure)
-
-
-def ratios(rows: list[dict], path: Path) -> None:
-    """Reproduced over published for every number of Table 5, one line of dots per column of the table."""
-    columns = [f"{side}.{op}.{pattern}" for side in SIDES for op in OPS for pattern in PATTERNS]
-    figure, axes = plt.subplots(figsize=(6.6, 3.0), layout="constrained")
-    axes.axvspan(1 / NEAR, NEAR, color="#dfe7ee", lw=0, zorder=0)
-    axes.axvline(1, color="#5f7485", lw=0.8, zorder=1)
-    labelled = set()
-    for index, column in enumerate(columns):
-        for offset, (scheduler, colour) in enumerate(COLOURS.items()):
-            found = [r for r in rows if r["column"] == column and r["row"].endswith("." + scheduler) and r["ratio"]]
-            for row in found:
-                axes.plot(row["ratio"], index + (offset - 1.5) * 0.17, "o", ms=3.4, mec=colour, mew=0.8, zorder=3,
-                          mfc="white" if row["questioned"] else colour, clip_on=False,
-                          label=None if scheduler in labelled else NAMES[scheduler])  # fmt: skip
-                labelled.add(scheduler)
-    axes.set_yticks(range(len(columns)), [f"{c.split('.')[0].upper()} {c.split('.', 1)[1].replace('.', ' ')}"
-                                          for c in columns])  # fmt: skip
-    axes.set_ylim(len(columns) - 0.4, -0.6)
-    axes.set_xscale("log", base=2)
-    values = [r["ratio"] for r in rows if r["ratio"]] or [1]
-    axes.set_xlim(min(0.45, min(values) * 0.9), max(2.2, max(values) * 1.1))
-    axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    axes.set_xlabel("reproduced / published")
-    axes.grid(axis="y", color="#eeeeee", lw=0.5, zorder=0)
-    axes.tick_params(axis="y", length=0)
-    if labelled:
-        axes.legend(frameon=False, ncols=4, loc="lower center", bbox_to_anchor=(0.4, 1.0), handletextpad=0.1)
-    save(figure, path)
-
-
-def tags(rows: list[dict], path: Path) -> None:
-    """Throughput against tags with both schedulers, published and reproduced, one panel per pattern."""
-    index = {(row["row"], row["column"]): row for row in rows}
-    figure, grid = plt.subplots(2, 3, figsize=(6.6, 3.9), sharex=True, layout="constrained")
-    for line, op in zip(grid, OPS, strict=True):
-        for axes, pattern in zip(line, PATTERNS, strict=True):
-            for side in SIDES:
-                colour = SIDE_COLOURS[side]
-                entries = [(x, index.get((f"t{tag}.both", f"{side}.{op}.{pattern}"))) for x, tag in enumerate(TAGS)]
-                entries = [(x, row) for x, row in entries if row]
-                axes.plot([x for x, _ in entries], [row["published"] for _, row in entries], "--o", color=colour,
-                          mfc="white", ms=3, lw=0.9, label=f"{side.upper()}, paper")  # fmt: skip
-                ours = [(x, row) for x, row in entries if row["reproduced"] is not None]
-                axes.errorbar([x for x, _ in ours], [row["reproduced"] for _, row in ours], fmt="-o", color=colour,
-                              yerr=[row["std"] or 0 for _, row in ours], ms=3, lw=1.1, elinewidth=0.7,
-                              label=f"{side.upper()}, here")  # fmt: skip
-            axes.set_ylim(bottom=0)
-            axes.set_title(f"{op} {pattern}", fontsize=8)
-            axes.set_xticks(range(len(TAGS)), TAGS)
-        line[0].set_ylabel("MB/s")
-    for axes in grid[-1]:
-        axes.set_xlabel("tags")
-    handles, labels = grid[0][0].get_legend_handles_labels()
-    figure.legend(handles, labels, frameon=False, ncols=4, loc="outside upper center")
-    save(figure, path)
-
-
-def scaling(rows: list[dict], ceilings: list[tuple[str, float]], path: Path) -> None:
-    """Throughput against number of disks, reads above writes, with Chung et al.'s points of sequential transfers; a
-    ceiling is drawn where the rates come near it."""
-    figure, grid = plt.subplots(2, 2, figsize=(6.6, 4.6), sharex=True, layout="constrained")
-    drawn = {}
-    for line, op in zip(grid, OPS, strict=True):
-        for axes, pattern in zip(line, ("sequential", "random"), strict=True):
-            axes.set_title(f"{op} {pattern}", fontsize=8)
-            columns = {side: f"{side}.{op}.{pattern}" for side in SIDES}
-            most = 0.0
-            for side, column in columns.items():
-                found = against_disks(rows, column, "reproduced")
-                if not found:
-                    continue
-                disks, rates, stds = zip(*found, strict=True)
-                most = max(most, *rates)
-                drawn[SCALING_NAMES[side]] = axes.errorbar(
-                    disks, rates, yerr=stds, fmt="-o", color=SIDE_COLOURS[side], ms=3, lw=1.1, elinewidth=0.7
-                )
-            if not most:
-                axes.text(0.5, 0.5, "not run", ha="center", va="center", transform=axes.transAxes, color="#777777")
-                axes.set_yticks([])
-                continue
-            # Of random requests they print numbers a second, with fewer of them outstanding.
-            for side, column in columns.items() if pattern == "sequential" else ():
-                found = against_disks(rows, column, "published", CHUNG)
-                drawn[CHUNG_NAMES[side]] = axes.plot(
-                    [x for x, *_ in found], [y for _, y, _ in found], "x", color=SIDE_COLOURS[side], ms=5, mew=1.1
-                )[0]
-            for label, rate in ceilings:
-                if rate <= most / CEILING_NEAR:
-                    axes.axhline(rate, color="#777777", lw=0.7, ls=(0, (1, 1.5)), zorder=0)
-                    axes.annotate(f"{label}, {rate:g}", (0.99, rate), (0, 1.5), xycoords=("axes fraction", "data"),
-                                  textcoords="offset points", ha="right", fontsize=6.5, color="#555555")  # fmt: skip
-            axes.set_ylim(bottom=0)
-            axes.set_xlim(0, None)
-            axes.xaxis.set_major_locator(MaxNLocator(nbins=8, integer=True))
-        line[0].set_ylabel("MB/s")
-    for axes in grid[-1]:
-        axes.set_xlabel("disks")
-    if drawn:
-        figure.legend(drawn.values(), drawn.keys(), frameon=False, ncols=2, loc="outside upper center")
-    save(figure, path)
-
-
-def against_disks(rows: list[dict], column: str, field: str, prefix: str = "") -> list[tuple[int, float, float]]:
-    """Number of disks, value and deviation, in the order of disks; rows begin with `prefix`."""
-    found = [(row["row"].removeprefix(prefix), row) for row in rows
-             if row["column"] == column and row["row"].startswith(prefix) and row[field] is not None]  # fmt: skip
-    return sorted((int(disks), row[field], row["std"] or 0) for disks, row in found if disks.isdigit())
-
-
-def ceilings(summary: dict) -> list[tuple[str, float]]:
-    """What bounds several disks: the SCSI bus (Table 3), and PCI as Chung et al. measured it."""
-    wanted = {("table3", "interface_rate", "scsi"): "SCSI bus", ("scaling", "chung2000.limit.pci", "read"): "PCI"}
-    rows = {(row["table"], row["row"], row["column"]): row for row in summary["numbers"] + summary["extra"]}
-    return [(label, rows[key]["published"]) for key, label in wanted.items() if key in rows]
+def draw(args: argparse.Namespace) -> None:
+    """Write the pictures."""
+    paper = papers.paper(args.paper)
+    name, source = ("trace_figures", papers.TRACES) if args.traces else ("figures", papers.NUMBERS)
+    wanted = paper.figures(source)
+    module: papers.Figures | papers.TraceFigures | None = paper.module(name)
+    known = module.FIGURES if module else {}
+    lacking = sorted(set(wanted) - set(known))
+    if lacking:
+        raise RenderError(
+            f"paper/{paper.id}/{papers.papers.ABOUT}: figure {lacking[0]!r} is not in FIGURES of "
+            f"paper/{paper.id}/{name}.py; write a function that draws it, or take it out of paper.yaml"
+        )
+    data = command.read_json(args.traces or args.summary)
+    args.out.mkdir(parents=True, exist_ok=True)
+    with plt.rc_context(STYLE):
+        for figure in wanted:
+            path = args.out / f"{figure}.pdf"
+            if args.traces:
+                known[figure](args.results, data, path)
+            else:
+                known[figure](data, path)
 
 
 def main(argv: list[str] | None = None) -> int:
     """Command line; see the module's text."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--summary", type=Path, required=True)
+    parser = command.parser(__doc__, "paper")
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("--summary", type=Path, help="made by analysis.summary")
+    source.add_argument("--traces", type=Path, help="figures.json, made by analysis.traced; needs --results")
+    parser.add_argument("--results", type=Path, help="results/<profile>")
     parser.add_argument("--out", type=Path, required=True, help="folder")
     args = parser.parse_args(argv)
-    summary = json.loads(args.summary.read_text())
-    rows = [row for row in summary["numbers"] if row["table"] == "table5"]
-    args.out.mkdir(parents=True, exist_ok=True)
-    with plt.rc_context(STYLE):
-        ratios(rows, args.out / "ratios.pdf")
-        tags(rows, args.out / "tags.pdf")
-        ours = [row for row in summary["extra"] if row["table"] == "scaling"]
-        scaling(ours, ceilings(summary), args.out / "scaling.pdf")
-    return 0
+    if args.traces and not args.results:
+        parser.error("--traces: say with --results where the traces are, such as results/quick")
+    return command.finish("paper.figures", args, draw)
 
 
 if __name__ == "__main__":

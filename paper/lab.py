@@ -14,7 +14,7 @@ from pathlib import Path
 import pandas as pd
 
 from analysis import command, load, numbers
-from analysis.tables import ROOT
+from lab.cell.paths import ROOT
 
 SCHEMA = "spindle-lab/1"
 LOCKS = ("qemu.lock", "guest.lock", "requirements.lock")

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: MIT
-# From table data to LaTeX, figures and the report.
+# From table data to LaTeX, figures and the reports: one for each paper, and the overview of all.
 import subprocess
 from pathlib import Path
 
-from analysis import table_names
+from analysis import papers
 
-PAPER_DIR = f"paper/{PAPER}"
-FIGURES = expand(f"{RESULTS}/figures/{PAPER}/{{figure}}.pdf", figure=["ratios", "tags", "scaling"])
-PAPER_CODE = sorted(str(path) for folder in ("paper", PAPER_DIR) for path in Path(folder).glob("*.py"))
+PAPER_CODE = sorted(str(path) for path in Path("paper").glob("*.py"))
+TABLE_TEMPLATES = ["paper/notes.tex.j2", "paper/table.tex.j2"]
+PAGE_TEMPLATES = sorted({str(path) for path in Path("paper").glob("*.j2")} - set(TABLE_TEMPLATES))
 NUMBERS_CODE = expand(
     "analysis/{name}.py",
-    name=["numbers", "tables", "table_names", "white2001", "chung2000", "reference", "reference_page"],
+    name=["numbers", "entries", "settings", "papers", "reference", "reference_page"],
 )
 
 
@@ -18,9 +18,10 @@ localrules:
     table_tex,
     committed_tex,
     comparison_page,
+    trace_page,
     lab_page,
-    figures,
     report_tex,
+    overview_tex,
 
 
 def commit():
@@ -33,131 +34,232 @@ def commit():
     return head.stdout.strip() + ("+" if changed.stdout.strip() else "")
 
 
-def committed_of(table):
+def look_code(name):
+    """Code that decides how a paper's data look, its own and that of all."""
+    paper = papers.paper(name)
+    return [*PAPER_CODE, *below(paper)(*(path.name for path in paper.code(rendering=True)), "paper.yaml")]
+
+
+def page_code(name):
+    """Code and templates of a paper's pages, its own and those of all; the tables' templates are not here."""
+    paper = papers.paper(name)
+    own = [path.name for path in sorted(paper.folder.glob("*.tex.j2")) if path.name.split(".")[0] not in paper.tables]
+    return [*look_code(name), *PAGE_TEMPLATES, *below(paper)(*own)]
+
+
+def table_template(wildcards):
+    """A table's own template, and its words."""
+    paper = papers.paper(wildcards.paper)
+    return there(paper, f"{wildcards.table}.tex.j2", f"published/{wildcards.table}.text.csv")
+
+
+def committed_of(wildcards):
     """The same table made from the reference numbers, if the report prints some of them."""
-    return [f"{TABLE_DIR}/reference.{table}.csv"] if table in table_names.SHOWN + table_names.FILLED else []
+    reference = papers.paper(wildcards.paper).tables[wildcards.table].reference
+    wanted = reference in (papers.FILLED, papers.SHOWN)
+    return table_files(wildcards.paper, [wildcards.table], "reference.") if wanted else []
+
+
+def figure_files(paper, source):
+    """Pictures of a paper."""
+    return [f"{RESULTS}/{paper.id}/figures/{name}.pdf" for name in paper.figures(source)]
+
+
+def report_inputs(wildcards):
+    """What a report's LaTeX asks for."""
+    paper = papers.paper(wildcards.paper)
+    folder = f"{RESULTS}/{paper.id}"
+    tables = [*paper.rendered, *(f"reference.{table}" for table in paper.shown)]
+    return [
+        *(f"{folder}/tables/{table}.tex" for table in tables),
+        *figure_files(paper, papers.NUMBERS),
+        *figure_files(paper, papers.TRACES),
+        f"{folder}/traces.tex",
+        f"{folder}/comparison.tex",
+    ]
 
 
 rule table_tex:
     input:
         NUMBERS_CODE,
-        PAPER_CODE,
-        lambda wildcards: sorted(str(path) for path in Path(PUBLISHED_DIR).glob(f"{wildcards.any_table}.text.csv")),
-        lambda wildcards: published_of("scaling") if wildcards.any_table == "scaling" else [],
-        f"{PAPER_DIR}/notes.tex.j2",
-        lambda wildcards: committed_of(wildcards.any_table),
-        csv=f"{TABLE_DIR}/{{any_table}}.csv",
-        template=f"{PAPER_DIR}/{{any_table}}.tex.j2",
+        lambda wildcards: look_code(wildcards.paper),
+        TABLE_TEMPLATES,
+        table_template,
+        lambda wildcards: published_of(papers.paper(wildcards.paper), wildcards.table),
+        committed_of,
+        csv=f"{RESULTS}/{{paper}}/tables/{{table}}.csv",
     output:
-        f"{TABLE_DIR}/{{any_table}}.tex",
+        f"{RESULTS}/{{paper}}/tables/{{table}}.tex",
     log:
-        f"{RESULTS}/logs/{PAPER}.{{any_table}}.tex.log",
-    wildcard_constraints:
-        any_table="|".join(table_names.PRINTED + table_names.EXTRA),
+        f"{RESULTS}/logs/{{paper}}.{{table}}.tex.log",
     params:
-        reference=lambda wildcards: " ".join(f"--reference {name}" for name in committed_of(wildcards.any_table)),
+        reference=lambda wildcards: " ".join(f"--reference {name}" for name in committed_of(wildcards)),
     shell:
-        "{PYTHON} -m paper.render table --paper {PAPER} --table {wildcards.any_table} --profile {PROFILE} "
+        "{PYTHON} -m paper.render table --paper {wildcards.paper} --table {wildcards.table} --profile {PROFILE} "
         "--csv {input.csv} {params.reference} --out {output} 2>&1 | tee {log}"
 
 
 rule committed_tex:
     input:
         NUMBERS_CODE,
-        PAPER_CODE,
-        COMMITTED,
-        f"{PAPER_DIR}/notes.tex.j2",
-        csv=f"{TABLE_DIR}/reference.{{shown}}.csv",
-        template=f"{PAPER_DIR}/{{shown}}.tex.j2",
+        lambda wildcards: look_code(wildcards.paper),
+        TABLE_TEMPLATES,
+        table_template,
+        lambda wildcards: committed(papers.paper(wildcards.paper)),
+        csv=f"{RESULTS}/{{paper}}/tables/reference.{{table}}.csv",
     output:
-        f"{TABLE_DIR}/reference.{{shown}}.tex",
+        f"{RESULTS}/{{paper}}/tables/reference.{{table}}.tex",
     log:
-        f"{RESULTS}/logs/{PAPER}.reference.{{shown}}.tex.log",
-    wildcard_constraints:
-        shown="|".join(table_names.SHOWN),
+        f"{RESULTS}/logs/{{paper}}.reference.{{table}}.tex.log",
     shell:
-        "{PYTHON} -m paper.render table --paper {PAPER} --table {wildcards.shown} --profile {PROFILE} "
+        "{PYTHON} -m paper.render table --paper {wildcards.paper} --table {wildcards.table} --profile {PROFILE} "
         "--csv {input.csv} --as-reference --out {output} 2>&1 | tee {log}"
 
 
 rule comparison_page:
     input:
         ANALYSIS_CODE,
-        PAPER_CODE,
-        f"{PAPER_DIR}/comparison.tex.j2",
-        deviations=f"{RESULTS}/deviations.json",
-        reference=f"{RESULTS}/reference.json",
+        lambda wildcards: page_code(wildcards.paper),
+        deviations=f"{RESULTS}/{{paper}}/deviations.json",
+        reference=f"{RESULTS}/{{paper}}/reference.json",
     output:
-        f"{RESULTS}/comparison.tex",
+        f"{RESULTS}/{{paper}}/comparison.tex",
     log:
-        f"{RESULTS}/logs/{PAPER}.comparison.log",
+        f"{RESULTS}/logs/{{paper}}.comparison.log",
     shell:
-        "{PYTHON} -m paper.comparison_page --paper {PAPER} --deviations {input.deviations} "
+        "{PYTHON} -m paper.comparison_page --paper {wildcards.paper} --deviations {input.deviations} "
         "--reference {input.reference} --out {output} 2>&1 | tee {log}"
+
+
+rule trace_page:
+    input:
+        ANALYSIS_CODE,
+        lambda wildcards: page_code(wildcards.paper),
+        data=f"{RESULTS}/{{paper}}/tables/{traced.DATA}",
+        summary=f"{RESULTS}/{{paper}}/tables/{traced.SUMMARY}",
+    output:
+        f"{RESULTS}/{{paper}}/traces.tex",
+    log:
+        f"{RESULTS}/logs/{{paper}}.trace_page.log",
+    shell:
+        "{PYTHON} -m paper.trace_page --paper {wildcards.paper} --data {input.data} --summary {input.summary} "
+        "--out {output} 2>&1 | tee {log}"
 
 
 rule lab_page:
     input:
-        results_of(cell_list.ALL),
+        lambda wildcards: results_of(wildcards.paper, cell_list.ALL),
         expand("envs/{lock}.lock", lock=["qemu", "guest", "requirements"]),
         "paper/lab.py",
         "analysis/load.py",
-        cells=f"{RESULTS}/cells/{PAPER}.{cell_list.ALL}.txt",
+        cells=cells_file("{paper}", cell_list.ALL),
     output:
-        f"{RESULTS}/lab.json",
+        f"{RESULTS}/{{paper}}/lab.json",
     log:
-        f"{RESULTS}/logs/{PAPER}.lab.log",
+        f"{RESULTS}/logs/{{paper}}.lab.log",
     shell:
         "{PYTHON} -m paper.lab --results {RESULTS} --cells {input.cells} --out {output} 2>&1 | tee {log}"
 
 
-rule figures:
-    input:
-        "paper/figures.py",
-        summary=f"{RESULTS}/summary.json",
-    output:
-        FIGURES,
-    log:
-        f"{RESULTS}/logs/{PAPER}.figures.log",
-    params:
-        folder=lambda wildcards, output: str(Path(output[0]).parent),
-    shell:
-        "{PYTHON} -m paper.figures --summary {input.summary} --out {params.folder} 2>&1 | tee {log}"
+for paper in ALL:
+    if paper.figures(papers.NUMBERS):
+
+        rule:
+            name:
+                f"{paper.id}_figures"
+            input:
+                expand("paper/{name}.py", name=["figures", "plot"]),
+                data_code(paper),
+                there(paper, "figures.py"),
+                summary=f"{RESULTS}/{paper.id}/summary.json",
+            output:
+                figure_files(paper, papers.NUMBERS),
+            log:
+                f"{RESULTS}/logs/{paper.id}.figures.log",
+            params:
+                paper=paper.id,
+            shell:
+                "{PYTHON} -m paper.figures --paper {params.paper} --summary {input.summary} "
+                "--out {RESULTS}/{params.paper}/figures 2>&1 | tee {log}"
+
+    if paper.figures(papers.TRACES):
+
+        rule:
+            name:
+                f"{paper.id}_trace_figures"
+            input:
+                expand("paper/{name}.py", name=["figures", "plot"]),
+                data_code(paper),
+                there(paper, "trace_figures.py"),
+                data=f"{RESULTS}/{paper.id}/tables/{traced.DATA}",
+            output:
+                figure_files(paper, papers.TRACES),
+            log:
+                f"{RESULTS}/logs/{paper.id}.trace_figures.log",
+            params:
+                paper=paper.id,
+            shell:
+                "{PYTHON} -m paper.figures --paper {params.paper} --traces {input.data} --results {RESULTS} "
+                "--out {RESULTS}/{params.paper}/figures 2>&1 | tee {log}"
 
 
 rule report_tex:
     input:
-        PAPER_CODE,
-        expand("analysis/{name}.py", name=["summary", "table_names"]),
-        "paper/report.tex.j2",
-        f"config/{PAPER}.yaml",
+        lambda wildcards: page_code(wildcards.paper),
+        expand("analysis/{name}.py", name=["summary", "papers"]),
         expand("lab/disk/validation/{part}.csv", part=["measured", "published"]),
-        summary=f"{RESULTS}/summary.json",
-        lab=f"{RESULTS}/lab.json",
+        summary=f"{RESULTS}/{{paper}}/summary.json",
+        lab=f"{RESULTS}/{{paper}}/lab.json",
     output:
-        f"{RESULTS}/report.tex",
+        f"{RESULTS}/{{paper}}/report.tex",
     log:
-        f"{RESULTS}/logs/{PAPER}.report.tex.log",
+        f"{RESULTS}/logs/{{paper}}.report.tex.log",
     params:
         commit=commit(),
     shell:
-        "{PYTHON} -m paper.render report --paper {PAPER} --profile {PROFILE} --summary {input.summary} "
+        "{PYTHON} -m paper.render report --paper {wildcards.paper} --profile {PROFILE} --summary {input.summary} "
         "--lab {input.lab} --commit '{params.commit}' --out {output} 2>&1 | tee {log}"
 
 
 rule report_pdf:
     input:
-        expand(f"{TABLE_DIR}/{{table}}.tex", table=table_names.PRINTED + table_names.EXTRA),
-        FIGURES,
-        expand(f"{RESULTS}/figures/{PAPER}/{{figure}}.pdf", figure=["schedule", "writes"]),
-        f"{RESULTS}/traces.tex",
-        f"{RESULTS}/comparison.tex",
-        expand(f"{TABLE_DIR}/reference.{{table}}.tex", table=table_names.SHOWN),
+        report_inputs,
+        "paper/build.py",
+        tex=f"{RESULTS}/{{paper}}/report.tex",
+    output:
+        f"{RESULTS}/{{paper}}/report.pdf",
+    log:
+        f"{RESULTS}/logs/{{paper}}.report.log",
+    shell:
+        "{PYTHON} -m paper.build --tex {input.tex} --out {output} --log {log}"
+
+
+rule overview_tex:
+    input:
+        PAPER_CODE,
+        "paper/overview.tex.j2",
+        ANALYSIS_CODE,
+        expand("paper/{paper}/paper.yaml", paper=PAPERS),
+        summaries=expand(f"{RESULTS}/{{paper}}/summary.json", paper=PAPERS),
+    output:
+        tex=f"{RESULTS}/report.tex",
+        summary=f"{RESULTS}/summary.json",
+    log:
+        f"{RESULTS}/logs/overview.log",
+    params:
+        commit=commit(),
+    shell:
+        "{PYTHON} -m paper.overview --profile {PROFILE} --results {RESULTS} --commit '{params.commit}' "
+        "--summary {output.summary} --out {output.tex} 2>&1 | tee {log}"
+
+
+rule overview_pdf:
+    input:
         "paper/build.py",
         tex=f"{RESULTS}/report.tex",
     output:
         f"{RESULTS}/report.pdf",
     log:
-        f"{RESULTS}/logs/report.tex.log",
+        f"{RESULTS}/logs/overview.pdf.log",
     shell:
         "{PYTHON} -m paper.build --tex {input.tex} --out {output} --log {log}"

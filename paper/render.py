@@ -1,26 +1,20 @@
 # SPDX-License-Identifier: MIT
 """LaTeX from data: one table, or the report around them.
 
-python -m paper.render table --paper white2001 --table table5 --profile quick --csv CSV --out TEX
-python -m paper.render table --paper white2001 --table table6 --profile quick --csv CSV --as-reference --out TEX
-python -m paper.render report --paper white2001 --profile quick --summary JSON --lab JSON --out TEX
+python -m paper.render table --paper PAPER --table table5 --profile quick --csv CSV --out TEX
+python -m paper.render table --paper PAPER --table table6 --profile quick --csv CSV --as-reference --out TEX
+python -m paper.render report --paper PAPER --profile quick --summary JSON --lab JSON --out TEX
 """
 
 import argparse
 import sys
 from pathlib import Path
 
-import yaml
-
-from analysis import command, numbers, reference, reference_page, summary, table_names, tables
-from analysis.tables import ROOT
+from analysis import command, entries, numbers, papers, reference, reference_page, summary
 from paper import tex, validation
 from paper.errors import RenderError
-from paper.view import MISSING, Table
-from paper.white2001 import views
+from paper.view import MISSING, Table, plain, views
 
-HERE = ROOT / "paper"
-VIEWS = {"white2001": views}
 WORST = 6
 
 
@@ -28,18 +22,20 @@ def render_table(
     paper: str, table: str, profile: str, path: Path, beside: Path | None = None, as_reference: bool = False
 ) -> str:
     """One table's LaTeX from its CSV. `beside` is the same table made from the reference numbers."""
-    known = VIEWS[paper].VIEWS
-    if table not in known:
-        raise RenderError(f"--table {table}: {paper} has {', '.join(sorted(known))}")
+    about = papers.paper(paper)
+    if table not in about.rendered:
+        raise RenderError(f"--table {table}: {paper} has {', '.join(sorted(about.rendered))}")
     made_from = None
     if as_reference:
-        ids = {cell for row in tables.read(path) for cell in row["cells"]}
+        ids = {cell for row in entries.read(path) for cell in row["cells"]}
         made_from = reference.read(reference.folder(paper)).describe(ids)
-    elsewhere = reference_page.lacking(path, beside) if beside and table in table_names.SHOWN else 0
+    elsewhere = reference_page.lacking(path, beside) if beside and table in about.shown else 0
     data = Table(path, paper, table, profile, made_from, elsewhere, beside)
-    context = known[table](data)
+    view = views(about).VIEWS.get(table)
+    context = (view or plain)(data)
     # The notes are complete only now, when every entry has been formatted.
-    return tex.render([HERE / paper], f"{table}.tex.j2", context | {"table": data})
+    template = f"{table}.tex.j2" if view else "table.tex.j2"
+    return tex.render([about.folder, tex.HERE], template, context | {"table": data})
 
 
 def formatted(group: dict, label: str = "") -> dict:
@@ -51,37 +47,17 @@ def formatted(group: dict, label: str = "") -> dict:
     return group | {"label": label, "median": median, "within": percent}
 
 
-def groups_of(rows: list[dict]) -> list[dict]:
-    """The lines of `Reproduced at a glance`."""
-    of = {table: [row for row in rows if row["table"] == table] for table in table_names.PRINTED}
-    parts = {
-        "table5": {side.upper(): lambda row, side=side: row["column"].startswith(side) for side in ("ide", "scsi")}
-        | {"without what the authors doubt": lambda row: not row["questioned"]},
-        "table6": {name: lambda row, part=part: row["column"].startswith(part)
-                   for part, name in (("ffs", "FFS"), ("softupdates", "Soft Updates"))},
-        "table7": {part: lambda row, part=part: row["column"].startswith(part) for part in ("software", "hardware")},
-    }  # fmt: skip
-    lines = []
-    for table, found in of.items():
-        name = f"Table {table.removeprefix('table')}"
-        lines.append((name, found))
-        lines += [(f"{name}, {part}", list(filter(wanted, found))) for part, wanted in parts.get(table, {}).items()]
-    return [formatted(summary.glance(found), label) for label, found in lines]
-
-
-def report_context(paper: str, profile: str, found: dict, lab: dict, config: dict, commit: str) -> dict:
+def report_context(paper: papers.Paper, profile: str, found: dict, lab: dict, commit: str) -> dict:
     """What the report's template sees."""
-    rows, claims = found["numbers"], found["claims"]
-    table5, table6, table7 = (
-        [row for row in rows if row["table"] == table] for table in ("table5", "table6", "table7")
-    )
+    rows, claims, config, own = found["numbers"], found["claims"], paper.about, views(paper)
+    said = own.report(rows)
     worst = [
         {
-            "label": VIEWS[paper].label(row), "published": numbers.fixed(row["published"], 1),
+            "label": own.label(row), "published": numbers.fixed(row["published"], 1),
             "reproduced": numbers.fixed(row["reproduced"], 1), "ratio": numbers.fixed(row["ratio"], 2),
             "questioned": row["questioned"],
         }
-        for row in summary.worst(table5 + table6 + table7, WORST)
+        for row in summary.worst(said.get("findings", rows), WORST)
     ]  # fmt: skip
     verdicts = {name: sum(c["verdict"] == value for c in claims)
                 for name, value in (("true", True), ("false", False), ("not_run", "not run"))}  # fmt: skip
@@ -93,10 +69,11 @@ def report_context(paper: str, profile: str, found: dict, lab: dict, config: dic
     assumptions = [a | {"value": yaml_word(a["value"]), "unit": f" {a['unit']}" if is_number(a["value"]) else ""}
                    for a in config["assumptions"]]  # fmt: skip
     return {
-        "paper": paper, "profile": profile, "title": config["title"], "commit": commit[:12],
-        "overall": formatted(summary.glance(rows)), "table5": formatted(summary.glance(table5)),
-        "table6": formatted(summary.glance(table6)), "table7": formatted(summary.glance(table7)),
-        "groups": groups_of(rows), "factors": [f"{f:g}" for f in summary.WITHIN], "worst": worst,
+        "paper": paper.id, "profile": profile, "title": config["title"], "authors": config["authors"],
+        "commit": commit[:12], "tables": paper.rendered, "overall": formatted(summary.glance(rows)),
+        **{name: formatted(summary.glance(part)) for name, part in said.get("glances", {}).items()},
+        "groups": [formatted(summary.glance(part), label) for label, part in said["groups"]],
+        "factors": [f"{f:g}" for f in summary.WITHIN], "worst": worst,
         "claims": claims, "verdicts": verdicts, "failures": lab["failures"],
         "paper_verdicts": {name: sum(c["published_verdict"] is value for c in claims)
                            for name, value in (("true", True), ("false", False), ("unprinted", None))},
@@ -123,10 +100,10 @@ def made(args: argparse.Namespace) -> str:
     """The output's text."""
     if args.command == "table":
         return render_table(args.paper, args.table, args.profile, args.csv, args.reference, args.as_reference)
-    config = yaml.safe_load((ROOT / "config" / f"{args.paper}.yaml").read_text())
+    paper = papers.paper(args.paper)
     found, lab = map(command.read_json, (args.summary, args.lab))
-    context = report_context(args.paper, args.profile, found, lab, config, args.commit)
-    return tex.render([HERE], "report.tex.j2", context)
+    context = report_context(paper, args.profile, found, lab, args.commit)
+    return tex.render([paper.folder, tex.HERE], "report.tex.j2", context)
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -143,7 +120,7 @@ def main(argv: list[str] | None = None) -> int:
     report.add_argument("--lab", type=Path, required=True, help="made by paper.lab")
     report.add_argument("--commit", default="", help="commit of the source, for the title")
     for one in (table, report):
-        one.add_argument("--paper", required=True, choices=sorted(VIEWS))
+        one.add_argument("--paper", required=True)
         one.add_argument("--profile", required=True)
         one.add_argument("--out", type=Path, required=True)
     return command.finish("paper.render", parser.parse_args(argv), made)

@@ -13,6 +13,8 @@ ESCAPES = {
     "_": r"\_", "~": r"\textasciitilde{}", "%": r"\%", "<": r"\textless{}", ">": r"\textgreater{}",
     "µ": r"\textmu{}", "±": r"\ensuremath{\pm}", "–": "--", "→": r"\ensuremath{\to}",
 }  # fmt: skip
+HERE = Path(__file__).resolve().parent
+"""Templates that are no single paper's."""
 OPENING = re.compile(r"(^|[\s(\[])\"")
 
 

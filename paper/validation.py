@@ -9,7 +9,7 @@ tests write both files and fail when they are stale.
 import pandas as pd
 
 from analysis import numbers
-from analysis.tables import ROOT
+from lab.cell.paths import ROOT
 from paper.errors import RenderError
 
 FOLDER = ROOT / "lab" / "disk" / "validation"

@@ -7,9 +7,10 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import ClassVar
 
-from analysis import numbers, reference, tables
-from analysis.tables import FAILED_PARTLY, REASONS
+from analysis import entries, numbers, papers, reference
+from analysis.entries import FAILED_PARTLY, REASONS
 from paper.errors import RenderError
 from paper.tex import escape
 
@@ -65,7 +66,7 @@ class Table:
         """Numbers that are missing here, but not in the reference."""
         self.beside = Table(beside, paper, table, profile) if beside else None
         """The same table made from the reference numbers."""
-        self.rows = tables.read(path)
+        self.rows = entries.read(path)
         self.index = {(row["row"], row["column"]): row for row in self.rows}
         self.notes = Notes()
         measured = [row for row in self.rows if row["cells"]]
@@ -142,7 +143,7 @@ class Table:
             parts.append(f"seeds {spans(seeds)}")
             parts.append(f"{len({match[0] for match in ids})} cells")
         digest = hashlib.sha256(self.path.read_bytes()).hexdigest()[:12]
-        name = f"results/{self.profile}/tables/{self.paper}/{self.table}.csv"
+        name = f"results/{self.profile}/{self.paper}/tables/{self.table}.csv"
         return escape(f"{'; '.join(parts)}; {name}, SHA-256 {digest}")
 
     def made_from_text(self) -> str:
@@ -177,6 +178,48 @@ def spans(values: list[int]) -> str:
 
 def words(paper: str, table: str) -> dict[tuple[str, str], str]:
     """A table's words, by row and column."""
-    path = tables.published_dir(paper) / f"{table}.text.csv"
+    path = papers.paper(paper).published / f"{table}.text.csv"
     with path.open(newline="") as file:
         return {(line["row"], line["column"]): line["text"] for line in csv.DictReader(file)}
+
+
+def plain(table: Table) -> dict:
+    """What table.tex.j2 sees: of a paper that has no view of its own for a table, a line for each entry."""
+    lines = []
+    for entry in table.rows:
+        like = entry["printed"] or f"0.{'0' * RATIO_DIGITS}"
+        named = {"row": entry["row"], "column": entry["column"], "unit": entry["unit"]}
+        lines.append(named | {"cell": table.cell(entry["row"], entry["column"], like=like)})
+    return {"title": table.table, "lines": lines}
+
+
+class PlainViews:
+    """The views of a paper that has no module `views`, in its names as they are."""
+
+    VIEWS: ClassVar[dict] = {}
+
+    @staticmethod
+    def label(row: dict) -> str:
+        """An entry of summary.json."""
+        return escape(f"{row['table']}: {row['row']}, {row['column']}")
+
+    @staticmethod
+    def setting(table: str, row: str) -> str:
+        """A table's row."""
+        return row
+
+    @staticmethod
+    def quantity(table: str, row: str, column: str) -> str:
+        """What is measured."""
+        return column
+
+    @staticmethod
+    def report(rows: list[dict]) -> dict:
+        """At a glance: a line for each table."""
+        names = dict.fromkeys(row["table"] for row in rows)
+        return {"groups": [(name, [row for row in rows if row["table"] == name]) for name in names]}
+
+
+def views(paper: papers.Paper) -> papers.Views:
+    """How a paper's tables and its report look."""
+    return paper.module("views") or PlainViews

@@ -169,7 +169,7 @@ def test_hardware_array_says_how_far_its_spare_is(built, tmp_path, monkeypatch, 
 def rawio(build, work, array, faults, drive="ultrastar-36zx"):
     """Result of random reads on an array whose disks fail 50 ms after the cell's marker."""
     cell = cells.Cell(
-        paper="white2001",
+        paper=cells.PAPERS[0],
         controller="scsi-virtio",
         drive=drive,
         array=array,

@@ -72,6 +72,24 @@ def test_make_builds_the_lab_first_and_holds_the_results_throughout(tmp_path, ta
     ]
 
 
+def test_make_report_of_one_paper(tmp_path):
+    checkout(tmp_path)
+    script(tmp_path / "bin/snakemake", 'echo "snakemake ${3}"')
+    (tmp_path / "paper/first2000").mkdir(parents=True)
+    (tmp_path / "paper/first2000/paper.yaml").touch()
+    done = make(tmp_path, "report", "PAPER=first2000")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.splitlines()[-4:] == [
+        "snakemake lab",
+        "snakemake first2000.report",
+        "results/quick/first2000/report.pdf is ready",
+        "-m lab.cell.failures --profile quick --paper first2000",
+    ]
+    done = make(tmp_path, "report", "PAPER=second2000")
+    assert done.returncode == 2 and "snakemake" not in done.stdout
+    assert "there is no paper 'second2000'; PAPER is one of: first2000" in done.stderr
+
+
 @pytest.mark.parametrize("target", ["report", "part"])
 def test_make_ends_where_the_lab_cannot_be_built(tmp_path, target):
     checkout(tmp_path)

@@ -48,7 +48,7 @@ def carried_out(mode, tmp_path_factory):
         paper=cells.PAPERS[0], controller="scsi-virtio", drive=DRIVE, tags="32", scheduler="both", file_system=mode,
         workload="steps", words=(), scale="1", seed=1, tables=(),
     )  # fmt: skip
-    lines = [job.mount_line(settings.Settings("white2001"), mode, "/dev/sda")]
+    lines = [job.mount_line(settings.Settings(cells.PAPERS[0]), mode, "/dev/sda")]
     for step, commands in STEPS.items():
         lines += [f"cell {step} 1", *(f"exec {command}" for command in commands), "end"]
     lines += ["cell check 1", "exec ufs-check /dev/sda", "end"]

@@ -7,15 +7,20 @@ import pytest
 
 from analysis import load
 from analysis.errors import ResultError
-from paper.tests import synthetic
+from analysis.settings import System
+from analysis.tests import invented
 
 FAILED = "ide-piix.deskstar-75gxp.tnone.both.rawio-read-random.s01"
 
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("results")
-    return folder, synthetic.write(folder, seeds=1, failed={FAILED: "guest panicked"})
+    folder, ids = tmp_path_factory.mktemp("results"), []
+    for scheduler in ("both", "disk", "host", "none"):
+        system = System("ide-piix", "none", scheduler, "deskstar-75gxp")
+        found = invented.raw_of(system, "read", "random", 1.0, 1)
+        ids.append(invented.put(folder, found, "guest panicked" if found["id"] == FAILED else None))
+    return folder, ids
 
 
 def test_load_keeps_failed_cells(results):

@@ -8,8 +8,9 @@ import zstandard
 
 from analysis import traces
 from analysis.errors import ResultError
+from analysis.settings import System
+from analysis.tests import invented
 from lab.cell import trace
-from paper.tests import synthetic_traces
 
 LINES = f"""{trace.HEADER}
 # cell a seed 1 now_ns 0 start_delay_ns 0
@@ -75,7 +76,9 @@ def test_cell_says_why_there_is_nothing(tmp_path):
     assert traces.cell(tmp_path, None).reason == "not run"
     with pytest.raises(ResultError, match="snakemake"):
         traces.cell(tmp_path, "x")
-    name = synthetic_traces.write_postmark(tmp_path, "ffs", failed="the guest's kernel panicked")
+    system = System("ide-piix", "none", "both", "deskstar-75gxp")
+    found = invented.raw_of(system, "read", "random", 1.0, 1)
+    name = invented.put(tmp_path, found, "the guest's kernel panicked")
     assert traces.cell(tmp_path, name).reason == "failed: the guest's kernel panicked"
     (tmp_path / "cells" / name / "result.json").write_text(json.dumps([1]))
     with pytest.raises(ResultError, match="it is no result"):

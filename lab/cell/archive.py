@@ -443,7 +443,7 @@ def sort_out(profile: str, names: list[str], scratch: Path) -> tuple[list[str], 
 def take(profile: str, source: Path) -> tuple[int, int, Counter]:
     """Put an archive's cells in place; returns how many were taken, how many were there, and why others were not.
     Raises ArchiveError, and has taken nothing, if the archive is not whole."""
-    config.plan(profile)
+    config.require_profile(profile)
     folder = paths.ROOT / paths.cell_dir(profile, "x").parent
     folder.mkdir(parents=True, exist_ok=True)
     # Beside the cells, so that they are moved and not copied; what a killed import leaves, the next report removes.

@@ -68,7 +68,7 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help="another value for an assumption of config/<paper>.yaml (memory_mib=256), for the drive "
+        help="another value for an assumption of the paper (memory_mib=256, paper.yaml), for the drive "
         "(drive.read_segments=4) or the array's controller (array.cache_kb=65536), as in the sheet; may be repeated",
     )
     parser.add_argument(

@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cache
 
-from lab.cell import catalogue, config, filesystems, settings, volumes
+from lab.cell import catalogue, config, filesystems, papers, settings, volumes
 from lab.cell.errors import ConfigError
 from lab.cell.paths import ROOT
 
-PAPERS = ("white2001",)
+PAPERS = papers.ids()
 WORKLOADS = tuple(sorted(path.parent.name for path in (ROOT / "workloads").glob("*/README.md")))
 """Folders of workloads/ that are workloads."""
 CROSSCHECK = "crosscheck"
@@ -65,8 +65,9 @@ class Cell:
     @property
     def run(self) -> str:
         """Id of the run that serves the cell. A cell on a file system has a boot of its own: what is cached, and where
-        files lie, would else come from the cell before."""
-        return self.base if self.raw else self.id
+        files lie, would else come from the cell before. Cells of the device itself share a boot with those of the same
+        paper: so what one paper measures leaves the others as they are."""
+        return self.id if not self.raw else self.base if self.paper == PAPERS[0] else f"{self.base}.{self.paper}"
 
     @property
     def id(self) -> str:
@@ -216,7 +217,7 @@ def check_workload(row: dict, where: str) -> None:
 @cache
 def sheet(paper: str) -> tuple[dict, ...]:
     """A paper's checked rows."""
-    path = ROOT / config.paper(paper)["cells"]
+    path = papers.sheet(paper)
     rows, seen = [], {}
     for line, row in config.read_sheet(path):
         where = f"{config.show(path)}:{line}"
@@ -224,7 +225,7 @@ def sheet(paper: str) -> tuple[dict, ...]:
         check_workload(row, where)
         key = tuple(value for name, value in row.items() if name != "tables")
         if key in seen:
-            raise ConfigError(f"{where}: the same cell as line {seen[key]}; join their tables in one row")
+            raise ConfigError(f"{where}: the same cell as line {seen[key]}; let one line have all its tables")
         seen[key] = line
         rows.append(row)
     return tuple(rows)
@@ -238,36 +239,47 @@ def _cell(paper: str, row: dict, seed: int) -> Cell:
 
 @cache
 def cells(profile: str) -> tuple[Cell, ...]:
-    """All cells of a profile. Repetitions come outermost, so that a shorter profile's run begins a longer one's.
+    """All cells of a profile. One that several papers have belongs to the first of them, and is measured once."""
+    found: dict[str, Cell] = {}
+    for paper in PAPERS:
+        for cell in paper_cells(profile, paper):
+            first = found.setdefault(cell.id, cell)
+            if first.paper != paper:
+                agree(first, paper)
+    return tuple(found.values())
+
+
+@cache
+def paper_cells(profile: str, paper: str) -> tuple[Cell, ...]:
+    """The cells that a profile takes of a paper. Repetitions come outermost, so that a shorter profile's run begins a
+    longer one's.
 
     Cells of the cross-check come once, behind all repetitions: what is measured does not notice them. Cells on file
     systems come last; the plan chooses them by patterns on their ids and may scale them down.
     """
-    plan = config.plan(profile)
-    where = f"config/profiles/{profile}/plan.yaml"
-    found = []
-    for paper in PAPERS:
-        raw = [row for row in sheet(paper) if row["file_system"] == RAW]
-        checks = [row for row in raw if row["tables"] == CROSSCHECK]
-        measured = [row for row in raw if row["tables"] != CROSSCHECK]
-        found += [_cell(paper, row, seed) for seed in range(1, plan["repetitions"] + 1) for row in measured]
-        found += [_cell(paper, row, 1) for row in checks]
+    plan = config.plan(profile, paper)
+    where = config.show(papers.plan(paper, profile))
+    raw = [row for row in sheet(paper) if row["file_system"] == RAW]
+    checks = [row for row in raw if row["tables"] == CROSSCHECK]
+    measured = [row for row in raw if row["tables"] != CROSSCHECK]
+    found = [_cell(paper, row, seed) for seed in range(1, plan["repetitions"] + 1) for row in measured]
+    found += [_cell(paper, row, 1) for row in checks]
     if plan["runs"] != "all":
-        known = {cell.run for cell in found}
+        known = {cell.base for cell in found}
         for run_id in plan["runs"]:
             if run_id not in known:
-                raise ConfigError(f"{where}: run {run_id!r} is in no sheet; {config.nearest(run_id, known)}")
-        found = [cell for cell in found if cell.run in plan["runs"]]
-    return tuple(found + file_system_cells(plan.get("file_systems", []), where))
+                raise ConfigError(f"{where}: run {run_id!r} is not in the sheet; {config.nearest(run_id, known)}")
+        found = [cell for cell in found if cell.base in plan["runs"]]
+    return tuple(found + file_system_cells(paper, plan.get("file_systems", []), where))
 
 
-def file_system_cells(choices: list[dict], where: str) -> list[Cell]:
+def file_system_cells(paper: str, choices: list[dict], where: str) -> list[Cell]:
     """The cells on file systems that a plan's list chooses, repetitions outermost, each once.
 
     A choice has `cells`, a list of patterns (as a shell's) on the part of the id before scale and seed, `arrays`,
     patterns on names of arrays (only single disks if it is missing), `repetitions`, and `scale`.
     """
-    rows = [_cell(paper, row, 1) for paper in PAPERS for row in sheet(paper) if row["file_system"] != RAW]
+    rows = [_cell(paper, row, 1) for row in sheet(paper) if row["file_system"] != RAW]
     found: dict[str, Cell] = {}
     most = max((choice["repetitions"] for choice in choices), default=0)
     for seed in range(1, most + 1):
@@ -277,7 +289,9 @@ def file_system_cells(choices: list[dict], where: str) -> list[Cell]:
             for pattern in choice["cells"]:
                 chosen = [cell for cell in on_arrays if fnmatchcase(cell.id.rsplit(".", 1)[0], pattern)]
                 if not chosen:
-                    raise ConfigError(f"{where}: no row of a sheet fits 'file_systems' pattern {pattern!r}; correct it")
+                    raise ConfigError(
+                        f"{where}: no row of the sheet fits 'file_systems' pattern {pattern!r}; correct it"
+                    )
                 for cell in chosen if seed <= choice["repetitions"] else ():
                     scaled = replace(cell, seed=seed, scale=choice.get("scale", cell.scale))
                     found.setdefault(scaled.id, scaled)
@@ -296,6 +310,20 @@ def runs(profile: str) -> dict[str, Run]:
     }
 
 
+def agree(one: Cell, other: str) -> None:
+    """Refuse a cell that another paper has, too, under other assumptions: it has one result. What its row overrides is
+    the same in both."""
+    papers_of = (one.paper, other)
+    here, there = ({item["id"]: item["value"] for item in config.paper(name)["assumptions"]} for name in papers_of)
+    differ = sorted(key for key in (here | there).keys() - one.settings.overrides if here.get(key) != there.get(key))
+    if differ:
+        raise ConfigError(
+            f"cell {one.id!r} is in the sheets of {one.paper} and {other}, but their assumptions differ in "
+            f"{differ[0]!r}; "
+            f"give it the same value in both {papers.ABOUT}, or let one of the papers use another controller or drive"
+        )
+
+
 def run(profile: str, run_id: str) -> Run:
     """One run of a profile."""
     known = runs(profile)
@@ -306,4 +334,4 @@ def run(profile: str, run_id: str) -> Run:
 
 def cells_of_table(profile: str, paper: str, table: str) -> list[Cell]:
     """Cells of a profile that a table prints. 'controllers' are those of the comparison on the lab page."""
-    return [cell for cell in cells(profile) if cell.paper == paper and table in cell.tables]
+    return [cell for cell in paper_cells(profile, paper) if table in cell.tables]

@@ -11,6 +11,7 @@ from pathlib import Path
 import jsonschema
 import yaml
 
+from lab.cell import papers, sheets
 from lab.cell.errors import ConfigError
 from lab.cell.paths import ROOT
 
@@ -91,7 +92,7 @@ def read_toml(path: Path, what: str) -> dict:
 
 
 def read_sheet(path: Path) -> list[tuple[int, dict[str, str]]]:
-    """Rows of a cell sheet with their line numbers, each checked."""
+    """Rows of a cell sheet with their line numbers, each checked: those that a line stands for (sheets.py) in order."""
     text = read_text(path, "cell sheet")
     if text.startswith("\ufeff"):
         raise ConfigError(f"{show(path)}:1: the file begins with a byte order mark; save it as UTF-8 without one")
@@ -109,30 +110,46 @@ def read_sheet(path: Path) -> list[tuple[int, dict[str, str]]]:
             where = f"{show(path)}:{reader.line_num}"
             if None in row or None in row.values():
                 raise ConfigError(f"{where}: {len(columns)} columns are expected; correct the row")
-            check(row, "row", where)
-            rows.append((reader.line_num, row))
+            for one in sheets.expand(row):
+                check(one, "row", where)
+                rows.append((reader.line_num, one))
     except csv.Error as error:
         raise ConfigError(f"{show(path)}:{reader.line_num}: not CSV: {error}; correct the row") from error
     return rows
 
 
+def require_profile(name: str) -> None:
+    """Refuse a profile that does not exist."""
+    known = sorted(path.parent.name for path in (ROOT / "config/profiles").glob("*/config.yaml"))
+    if name not in known:
+        raise ConfigError(f"profile: {name!r} is unknown; {nearest(name, known)}")
+
+
 @cache
-def plan(profile: str) -> dict:
-    """What a profile measures: config/profiles/<profile>/plan.yaml."""
-    known = sorted(p.parent.name for p in (ROOT / "config/profiles").glob("*/plan.yaml"))
-    if profile not in known:
-        raise ConfigError(f"profile: {profile!r} is unknown; {nearest(profile, known)}")
-    path = ROOT / "config/profiles" / profile / "plan.yaml"
+def plan(profile: str, paper_name: str) -> dict:
+    """What a profile takes of a paper: paper/<paper>/profiles/<profile>.yaml."""
+    require_profile(profile)
+    path = papers.plan(paper_name, profile)
     data = read_yaml(path, "plan")
     if data["profile"] != profile:
-        raise ConfigError(f"{show(path)}: 'profile' is {data['profile']!r}; write {profile!r}, its folder's name")
+        raise ConfigError(f"{show(path)}: 'profile' is {data['profile']!r}; write {profile!r}, as the file is called")
     return data
 
 
 @cache
 def paper(name: str) -> dict:
-    """Assumptions and stand-ins of one paper: config/<paper>.yaml."""
-    return read_yaml(ROOT / "config" / f"{name}.yaml", "paper")
+    """What paper/<paper>/paper.yaml says of one paper. Assumptions that it leaves to another paper are filled in."""
+    path = papers.folder(name) / papers.ABOUT
+    data = read_yaml(path, "paper")
+    if data["paper"] != name:
+        raise ConfigError(f"{show(path)}: 'paper' is {data['paper']!r}; write {name!r}, its folder's name")
+    if "like" in data:
+        if data["like"] == name:
+            raise ConfigError(f"{show(path)}: 'like' names the paper itself; name another one, or leave it out")
+        own = {item["id"]: item for item in data["assumptions"]}
+        taken = [own.pop(item["id"], item) for item in paper(data["like"])["assumptions"]]
+        data["assumptions"] = [*taken, *own.values()]
+    return data
 
 
 def assumption(paper_name: str, key: str):
@@ -142,4 +159,4 @@ def assumption(paper_name: str, key: str):
         if item["id"] == key:
             return item["value"]
     known = [item["id"] for item in items]
-    raise ConfigError(f"config/{paper_name}.yaml: assumption '{key}' is missing; {nearest(key, known)}")
+    raise ConfigError(f"paper/{paper_name}/{papers.ABOUT}: assumption '{key}' is missing; {nearest(key, known)}")

@@ -13,11 +13,11 @@ Nothing here writes a file. Planning compares (lab/cell/planning.py), a run puts
 import hashlib
 import json
 import tomllib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
-from lab.cell import built, catalogue, cells, config, filesystems, job, paths, settings, volumes
+from lab.cell import built, catalogue, cells, config, filesystems, job, papers, paths, settings, volumes
 from lab.cell.built import digest
 from lab.cell.errors import EnvironmentMissing
 from lab.cell.paths import ROOT
@@ -52,6 +52,8 @@ class Image:
     array: str = volumes.NONE
     set: tuple[str, ...] = ()
     """Overrides of the cells that start from it."""
+    paper: str = field(default_factory=lambda: papers.ids()[0])
+    """Whose assumptions hold while it is made."""
 
     @property
     def name(self) -> str:
@@ -63,15 +65,15 @@ class Image:
     @property
     def empty(self) -> "Image":
         """The empty file system behind it."""
-        return Image(self.file_system, self.drive, array=self.array, set=self.set)
+        return Image(self.file_system, self.drive, array=self.array, set=self.set, paper=self.paper)
 
 
 def image_of(one: cells.Cell) -> Image:
     """What the disk of a cell starts as."""
     if cells.preparation(one.workload) is None:
-        return Image(one.file_system, one.drive, array=one.array, set=one.set)
+        return Image(one.file_system, one.drive, array=one.array, set=one.set, paper=one.paper)
     fill_as = filesystems.file_system(one.file_system).fill_as
-    return Image(fill_as, one.drive, one.workload, one.scale, one.array, one.set)
+    return Image(fill_as, one.drive, one.workload, one.scale, one.array, one.set, one.paper)
 
 
 def start_of(run: cells.Run) -> Image | None:
@@ -80,7 +82,7 @@ def start_of(run: cells.Run) -> Image | None:
     if one.raw:
         return None
     if run.fills:
-        return Image(one.file_system, one.drive, array=one.array, set=one.set)
+        return Image(one.file_system, one.drive, array=one.array, set=one.set, paper=one.paper)
     return image_of(one)
 
 
@@ -95,7 +97,7 @@ def image_run(image: Image) -> cells.Run:
     """The run that makes an image."""
     controller = image_controller(image)
     cell = cells.Cell(
-        paper=cells.PAPERS[0],
+        paper=image.paper,
         controller=controller,
         drive=image.drive,
         tags=str(min(32, catalogue.controller(controller).max_tags)),

@@ -12,11 +12,13 @@ import argparse
 import re
 import signal
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
-from lab.cell import boot, catalogue, cells, filesystems, identity, job, judge, lock, paths, settings, volumes
-from lab.cell.errors import AlreadyRunning, SpindleError
+from lab.cell import boot, catalogue, cells, filesystems, identity, job, judge, lock, papers, paths, settings, volumes
+from lab.cell.errors import AlreadyRunning, ConfigError, SpindleError
 
 
 def lock_of(files: list[Path]) -> str:
@@ -33,7 +35,7 @@ def make(image: identity.Image, build: Path) -> list[Path]:
     if image.workload is not None and cells.preparation(image.workload) is None:
         raise SpindleError(f"--workload: {image.workload!r} wants nothing on the file system (it has no image.toml)")
     hardware = volumes.hardware(image.array)
-    settings.check(cells.PAPERS[0], image.set, image.drive, hardware.name if hardware else None, "--set")
+    settings.check(image.paper, image.set, image.drive, hardware.name if hardware else None, "--set")
     targets = identity.image_paths(build, image)
     if image.workload:
         ensure(image.empty, build)
@@ -62,12 +64,20 @@ def make(image: identity.Image, build: Path) -> list[Path]:
     return targets
 
 
+def of_papers(image: identity.Image, build: Path) -> Iterator[Path]:
+    """Files of the same image of each paper. A paper that lacks an assumption has none."""
+    for paper in papers.ids():
+        with suppress(ConfigError):
+            yield from identity.image_paths(build, replace(image, paper=paper))
+
+
 def drop_others(image: identity.Image, current: list[Path]) -> None:
     """Remove what was made of older sources, but for what somebody starts from; trials with other assumptions make
     theirs again."""
     made = re.compile(rf"{re.escape(image.name)}\.[0-9a-f]{{16}}(\.disk[0-9]+)?\.img")
+    kept = {*current, *of_papers(image, paths.build())}
     for old in current[0].parent.glob(f"{image.name}.*.img"):
-        if made.fullmatch(old.name) and old not in current:
+        if made.fullmatch(old.name) and old not in kept:
             with (
                 suppress(AlreadyRunning),
                 lock.hold(lock_of([old]), alone=True, what=f"removal of {old.name}", refuse=True, build=old.parents[1]),
@@ -95,11 +105,18 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--array", default=volumes.NONE, help="an array of such drives, e.g. md-raid0-4")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="as in a row of the sheet")
     parser.add_argument("--asked", type=Path, help="make it only where it is missing, and leave this note")
+    parser.add_argument("--paper", default=papers.ids()[0], help="whose assumptions hold (default: %(default)s)")
     options = parser.parse_args(argv)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         image = identity.Image(
-            options.file_system, options.drive, options.workload, options.scale, options.array, tuple(options.set)
+            options.file_system,
+            options.drive,
+            options.workload,
+            options.scale,
+            options.array,
+            tuple(options.set),
+            options.paper,
         )
         drop_others(image, (ensure if options.asked else make)(image, paths.build()))
         if options.asked:

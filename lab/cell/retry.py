@@ -49,7 +49,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--profile", required=True, help="smoke, quick or full")
     options = parser.parse_args(argv)
     try:
-        config.plan(options.profile)
+        config.require_profile(options.profile)
         with lock.hold(lock.RESULTS, alone=True, what=f"retry of profile {options.profile}"):
             lock.sweep()
             for reason in built.drop_damaged(paths.build()):

@@ -3,11 +3,12 @@
 
 import statistics
 
-import yaml
-
-from analysis import chung2000, numbers
-from analysis.tables import ROOT, at_full_size, scaled
-from analysis.white2001 import (
+from analysis import numbers
+from analysis.entries import at_full_size, scaled
+from paper.tex import escape
+from paper.view import MISSING, NEAR, RATIO_DIGITS, Cell, Table, shaded, words
+from paper.white2001 import chung
+from paper.white2001.tables import (
     ARRAYS,
     COMPARED,
     FILE_SYSTEMS,
@@ -26,11 +27,13 @@ from analysis.white2001 import (
     TABLE6_TAGS,
     VOLUME_PATTERNS,
     VOLUMES_POSTMARK,
+    cost_rule,
 )
-from paper.tex import escape
-from paper.view import MISSING, NEAR, RATIO_DIGITS, Cell, Table, shaded, words
 
 PAPER = "white2001"
+PRINTED = tuple(f"table{number}" for number in range(1, 8))
+FINDINGS = ("table5", "table6", "table7")
+"""Tables that are measurements of the paper's own. Table 4's rates are Table 5's."""
 SCHEDULERS = {"both": "Both", "disk": "Disk only", "host": "Host only", "none": "None"}
 BENCHMARKS = {"sdet": "SDET, 20 scripts", "ssh": "SSH", "netnews": "NetNews", "postmark": "PostMark"}
 PANELS6 = (("sdet", "ssh"), ("netnews", "postmark"))
@@ -95,7 +98,7 @@ def join(table: Table, row: str, column: str) -> str:
 def table1(table: Table) -> dict:
     """Prices: the quotients as printed and as computed."""
     text = words(PAPER, "table1")
-    rule = yaml.safe_load((ROOT / "paper" / PAPER / "cost.yaml").read_text())
+    rule = cost_rule()
     groups: dict[str, list[dict]] = {}
     for row in dict.fromkeys(entry["row"] for entry in table.rows):
         kind, _, _ = row.partition(".")
@@ -254,7 +257,7 @@ def percentages(table: Table) -> str:
 
 def scaling(table: Table) -> dict:
     """Ours beside Chung et al.'s points, each with its gain over one disk."""
-    points = {(p.number.row, p.number.column): p for p in chung2000.points()}
+    points = {(p.number.row, p.number.column): p for p in chung.points()}
 
     def gain(prefix: str, disks: str, column: str, field: str) -> str:
         """Over one disk."""
@@ -267,11 +270,11 @@ def scaling(table: Table) -> dict:
         return {"value": cell.reproduced, "gain": gain("", disks, column, "reproduced")}
 
     def theirs(disks: str, column: str) -> dict:
-        point = points.get((chung2000.PREFIX + disks, column))
+        point = points.get((chung.PREFIX + disks, column))
         if point is None:
-            factor = points.get((chung2000.PREFIX + disks, f"{column}.factor"))
+            factor = points.get((chung.PREFIX + disks, f"{column}.factor"))
             return {"value": "", "gain": noted(table, factor) if factor else ""}
-        return {"value": noted(table, point), "gain": gain(chung2000.PREFIX, disks, column, "published")}
+        return {"value": noted(table, point), "gain": gain(chung.PREFIX, disks, column, "published")}
 
     disks = [row for row in dict.fromkeys(entry["row"] for entry in table.rows) if row.isdigit()]
     panels = []
@@ -287,7 +290,7 @@ def scaling(table: Table) -> dict:
     return {"paper": PAPER, "panels": panels, "saturation": saturation(table), "limits": limits(points)}
 
 
-def noted(table: Table, point: chung2000.Point) -> str:
+def noted(table: Table, point: chung.Point) -> str:
     """A number of Chung et al.'s with the letter of the place where it stands."""
     about = " (about)" if point.mark == "about" else ""
     return f"{point.number.value} {{{table.notes.mark(f'Chung et al., {point.where}{about}')}}}"
@@ -312,7 +315,7 @@ def limits(points: dict) -> list[dict]:
     """What stands in no panel: limits of parts, gains, and what one disk more brings."""
     found = []
     for (row, column), point in points.items():
-        row = row.removeprefix(chung2000.PREFIX)
+        row = row.removeprefix(chung.PREFIX)
         words = column.split(".")
         if row not in LIMITS and row != SATURATES and len(words) <= 3:
             continue
@@ -449,6 +452,31 @@ def volumes(table: Table) -> dict:
 VIEWS = {"table1": table1, "table2": table2, "table3": table3, "table4": table4, "table5": table5,
          "table6": table6, "table7": table7, "controllers": controllers, "postmark": postmark,
          "filesystems": filesystems, "scaling": scaling, "volumes": volumes}  # fmt: skip
+
+
+def report(rows: list[dict]) -> dict:
+    """What the report says of the numbers: all of them at a glance, and those that are findings."""
+    of = {table: [row for row in rows if row["table"] == table] for table in PRINTED}
+    findings = {table: of[table] for table in FINDINGS}
+    together = [row for part in findings.values() for row in part]
+    return {"groups": groups_of(of), "glances": findings, "findings": together}
+
+
+def groups_of(of: dict[str, list[dict]]) -> list[tuple[str, list[dict]]]:
+    """The lines of `Reproduced at a glance`, each with its numbers."""
+    parts = {
+        "table5": {side.upper(): lambda row, side=side: row["column"].startswith(side) for side in ("ide", "scsi")}
+        | {"without what the authors doubt": lambda row: not row["questioned"]},
+        "table6": {name: lambda row, part=part: row["column"].startswith(part)
+                   for part, name in (("ffs", "FFS"), ("softupdates", "Soft Updates"))},
+        "table7": {part: lambda row, part=part: row["column"].startswith(part) for part in ("software", "hardware")},
+    }  # fmt: skip
+    lines = []
+    for table, found in of.items():
+        name = f"Table {table.removeprefix('table')}"
+        lines.append((name, found))
+        lines += [(f"{name}, {part}", list(filter(wanted, found))) for part, wanted in parts.get(table, {}).items()]
+    return lines
 
 
 def setting(table: str, row: str) -> str:

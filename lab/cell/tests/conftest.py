@@ -38,6 +38,7 @@ def forget() -> None:
         catalogue.queueing_controller,
         cells.sheet,
         cells.cells,
+        cells.paper_cells,
         cells.runs,
     ):
         cached.cache_clear()

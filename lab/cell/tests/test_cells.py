@@ -5,12 +5,13 @@ import csv
 
 import pytest
 
-from lab.cell import catalogue, cells, config, identity, paths
+from lab.cell import catalogue, cells, config, identity, papers
 from lab.cell.errors import ConfigError
 
 COLUMNS = "tables,controller,drive,array,tags,scheduler,file_system,workload,parameters,scale"
 ROW = "table5,ide-ahci,deskstar-75gxp,none,32,both,raw,rawio,op=read pattern=random,1"
 
+PAPER = papers.ids()[-1]
 PLAN = {"schema": "spindle-plan/1", "profile": "quick", "repetitions": 3, "runs": "all"}
 
 
@@ -21,23 +22,21 @@ def sheet(lab, monkeypatch, tmp_path):
     def read(*lines, columns=COLUMNS):
         path = tmp_path / "sheet.csv"
         path.write_text("\n".join([columns, *lines]) + "\n")
-        monkeypatch.setattr(config, "paper", lambda name: {"cells": str(path)})
+        monkeypatch.setattr(papers, "sheet", lambda name: path)
         cells.sheet.cache_clear()
-        return cells.sheet("white2001")
+        return cells.sheet(PAPER)
 
     return read
 
 
 def test_cells_sheet_has_table_5(lab):
-    table5 = [row for row in cells.sheet("white2001") if "table5" in row["tables"].split()]
+    table5 = [row for row in cells.sheet(PAPER) if "table5" in row["tables"].split()]
     assert len(table5) == 192
     assert len({(row["controller"], row["tags"], row["scheduler"]) for row in table5}) == 32
 
 
 def test_cells_table_4_is_32_tags_both(lab):
-    assert {(cell.tags, cell.scheduler) for cell in cells.cells_of_table("quick", "white2001", "table4")} == {
-        ("32", "both")
-    }
+    assert {(cell.tags, cell.scheduler) for cell in cells.cells_of_table("quick", PAPER, "table4")} == {("32", "both")}
 
 
 def test_cells_ids(lab):
@@ -64,12 +63,12 @@ def test_cells_profiles_are_valid(lab):
         "scsi-virtio",
         "scsi-megasas",
     }
-    raw = sum(row["file_system"] == cells.RAW for row in cells.sheet("white2001"))
+    raw = sum(row["file_system"] == cells.RAW for row in cells.sheet(PAPER))
     assert sum(cell.raw for cell in cells.cells("full")) == 10 * (raw - 6) + 6
 
 
 def test_cells_table_6_is_complete(lab):
-    table6 = [cell for cell in cells.cells_of_table("full", "white2001", "table6") if cell.seed == 1]
+    table6 = [cell for cell in cells.cells_of_table("full", PAPER, "table6") if cell.seed == 1]
     assert len(table6) == 160
     assert len({(cell.controller, cell.tags, cell.scheduler) for cell in table6}) == 20
 
@@ -118,7 +117,7 @@ def test_config_misspelt_key():
 
 def test_config_unknown_profile():
     with pytest.raises(ConfigError, match=r"profile: 'quik' is unknown; did you mean 'quick'\?"):
-        config.plan("quik")
+        config.plan("quik", PAPER)
 
 
 def test_config_wrong_type():
@@ -128,7 +127,7 @@ def test_config_wrong_type():
 
 def test_config_run_in_no_sheet(lab, monkeypatch):
     plan = {"repetitions": 1, "runs": ["ide-ahci.deskstar-75gxp.t32.bth"]}
-    monkeypatch.setattr(config, "plan", lambda profile: plan)
+    monkeypatch.setattr(config, "plan", lambda profile, paper: plan)
     with pytest.raises(ConfigError, match=r"did you mean 'ide-ahci.deskstar-75gxp.t32.both'\?"):
         cells.cells("smoke")
 
@@ -136,9 +135,9 @@ def test_config_run_in_no_sheet(lab, monkeypatch):
 @pytest.mark.skipif(not catalogue.names("controllers"), reason="the catalogue is empty")
 def test_cells_real_catalogue_serves_every_row():
     """Not the fixtures: the sheets against lab/disk/catalogue as it is."""
-    assert len(cells.sheet("white2001")) > 192
+    assert len(cells.sheet(PAPER)) > 192
 
 
 def test_cells_sheet_is_sorted_in_columns():
-    with open(paths.ROOT / "config/cells/white2001.csv", encoding="utf-8") as file:
+    with papers.sheet(PAPER).open(encoding="utf-8") as file:
         assert next(csv.reader(file)) == COLUMNS.split(",")

@@ -5,9 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from lab.cell import boot, cells, config, filesystems, identity, images, job, run
+from lab.cell import boot, cells, filesystems, identity, images, job, papers, run
 from lab.cell.errors import ConfigError, EnvironmentMissing
 
+PAPER = papers.ids()[-1]
 ROW = {
     "tables": "table6",
     "controller": "scsi-virtio",
@@ -24,7 +25,7 @@ ROW = {
 
 def make_cell(**changes):
     row = ROW | {name: changes.pop(name) for name in list(changes) if name in ROW}
-    return replace(cells._cell("white2001", row, 1), **changes)
+    return replace(cells._cell(PAPER, row, 1), **changes)
 
 
 def make_run(cell):
@@ -74,19 +75,19 @@ def test_filesystems_unknown_names(lab, monkeypatch, tmp_path):
         ({"workload": "rawio"}, r":2: workload 'rawio' and file system 'ext2' do not go together"),
     ):
         path.write_text(",".join(ROW) + "\n" + ",".join((ROW | change).values()) + "\n")
-        monkeypatch.setattr(config, "paper", lambda name: {"cells": str(path)})
+        monkeypatch.setattr(papers, "sheet", lambda name: path)
         cells.sheet.cache_clear()
         with pytest.raises(ConfigError, match=message):
-            cells.sheet("white2001")
+            cells.sheet(PAPER)
 
 
 def test_filesystems_plan_patterns(lab):
     choices = [{"cells": ["scsi-*.t64.both.*.postmark"], "repetitions": 2, "scale": "0.5"}]
-    chosen = cells.file_system_cells(choices, "plan.yaml")
+    chosen = cells.file_system_cells(PAPER, choices, "plan.yaml")
     assert {cell.seed for cell in chosen} == {1, 2} and {cell.scale for cell in chosen} == {"0.5"}
     assert [cell.seed for cell in chosen] == sorted(cell.seed for cell in chosen)
-    with pytest.raises(ConfigError, match=r"plan.yaml: no row of a sheet fits 'file_systems' pattern 'x'"):
-        cells.file_system_cells([{"cells": ["x"], "repetitions": 1}], "plan.yaml")
+    with pytest.raises(ConfigError, match=r"plan.yaml: no row of the sheet fits 'file_systems' pattern 'x'"):
+        cells.file_system_cells(PAPER, [{"cells": ["x"], "repetitions": 1}], "plan.yaml")
 
 
 def outcome(lab, cell, mode=""):

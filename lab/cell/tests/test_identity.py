@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import pytest
 
-from lab.cell import built, catalogue, cells, config, filesystems, identity, job, paths, settings, volumes
+from lab.cell import built, catalogue, cells, config, filesystems, identity, job, papers, paths, settings, volumes
 
-PAPER = "white2001"
+PAPER = papers.ids()[0]
 LABELS = {label: "0" * 64 for thing in built.THINGS.values() for label in thing.labels}
 LIMITS = {"limit_fs_cell_s", "limit_setup_s", "limit_cell_s"}
 

@@ -7,9 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from lab.cell import attempt, catalogue, cells, config, identity, job, settings
+from lab.cell import attempt, catalogue, cells, config, identity, job, papers, settings
 from lab.cell.errors import ConfigError
 
+PAPER = papers.ids()[0]
 COLUMNS = "tables,controller,drive,array,tags,scheduler,file_system,workload,parameters,scale,set"
 ROW = "table5,ide-ahci,deskstar-75gxp,none,32,both,raw,rawio,op=read pattern=random,1,"
 ARRAY = "table7,scsi-virtio,deskstar-75gxp,raid5-ide-8,64,both,ffs,postmark,,1,"
@@ -25,21 +26,20 @@ LABELS = {"qemu": "", "model": "", "guest": "", "rawio": "", "postmark": ""}
 @pytest.fixture
 def sheet(monkeypatch, tmp_path):
     """Reads a sheet of these lines, or of these bytes."""
-    real = config.paper("white2001")
 
     def read(*lines, columns=COLUMNS, data=None):
         path = tmp_path / "sheet.csv"
         path.write_bytes(data if data is not None else ("\n".join([columns, *lines]) + "\n").encode())
-        monkeypatch.setattr(config, "paper", lambda name: real | {"cells": str(path)})
+        monkeypatch.setattr(papers, "sheet", lambda name: path)
         cells.sheet.cache_clear()
-        return cells.sheet("white2001")
+        return cells.sheet(PAPER)
 
     yield read
     cells.sheet.cache_clear()
 
 
 def run_of(row):
-    cell = cells._cell("white2001", row, 1)
+    cell = cells._cell(PAPER, row, 1)
     return cells.Run(cell.run, cell.paper, cell.controller, cell.drive, cell.tags, (cell,))
 
 
@@ -49,6 +49,23 @@ def test_settings_ids_of_rows_without_overrides_stay(profile):
     ids = [cell.id for cell in cells.cells(profile) if not cell.set]
     runs = [name for name, one in cells.runs(profile).items() if not one.cells[0].set]
     assert hashlib.sha256("\n".join(ids + runs).encode()).hexdigest() == IDS[profile]
+
+
+def test_settings_one_line_of_a_sheet_stands_for_several_overrides(sheet):
+    """Behind the other columns, `|` goes between all that one row overrides and all that the next does."""
+    tags = ROW.replace(",32,", ",4|32,")
+    rows = sheet(f"{tags}|write_cache=false drive.read_segments=4|memory_mib=256")
+    assert [run_of(row).id.removeprefix("ide-ahci.deskstar-75gxp.") for row in rows] == [
+        f"{base}{own}"
+        for base in ("t4.both", "t32.both")
+        for own in ("", "+write_cache=false+drive.read_segments=4", "+memory_mib=256")
+    ]
+    with pytest.raises(ConfigError, match=r"sheet\.csv:3: the same cell as line 2"):
+        sheet(f"{ROW}|write_cache=false", f"{ROW}write_cache=false|memory_mib=256")
+    with pytest.raises(ConfigError, match=r"sheet\.csv:2: set: nothing is called 'write_cahe'"):
+        sheet(f"{ROW}write_cache=false|write_cahe=false")
+    with pytest.raises(ConfigError, match=r"sheet\.csv:2: 'set' is wrong: 'write_cache=false '"):
+        sheet(f"{ROW}write_cache=false | memory_mib=256")
 
 
 def test_settings_overrides_are_in_id_topology_and_identity(sheet):
@@ -131,10 +148,10 @@ def test_settings_a_missing_sheet(sheet, tmp_path):
     (tmp_path / "sheet.csv").unlink()
     cells.sheet.cache_clear()
     with pytest.raises(ConfigError, match="cannot read cell sheet: No such file or directory; restore the file"):
-        cells.sheet("white2001")
+        cells.sheet(PAPER)
     (tmp_path / "sheet.csv").mkdir()
     with pytest.raises(ConfigError, match="cannot read cell sheet: Is a directory"):
-        cells.sheet("white2001")
+        cells.sheet(PAPER)
 
 
 @pytest.mark.parametrize(
@@ -174,7 +191,7 @@ def test_attempt_sets_as_a_row_does():
 
 def test_settings_every_choice_has_the_papers_own():
     for key, known in settings.CHOICES.items():
-        assert config.assumption("white2001", key) in known
+        assert config.assumption(PAPER, key) in known
 
 
 def test_settings_every_scalar_of_a_drive_can_be_overridden():
@@ -183,7 +200,7 @@ def test_settings_every_scalar_of_a_drive_can_be_overridden():
         word = f"drive.{key}={str(value).lower() if isinstance(value, bool) else value}"
         fits = isinstance(value, (bool, int, str)) and f"drive.{key}" not in settings.FIXED
         if fits:
-            settings.check("white2001", (word,), drive, None, "here")
+            settings.check(PAPER, (word,), drive, None, "here")
         else:
             with pytest.raises(ConfigError):
-                settings.check("white2001", (f"drive.{key}=1",), drive, None, "here")
+                settings.check(PAPER, (f"drive.{key}=1",), drive, None, "here")

@@ -18,6 +18,7 @@ from lab.cell import (
     job,
     judge,
     members,
+    papers,
     run,
     trace,
     volumes,
@@ -25,6 +26,7 @@ from lab.cell import (
 from lab.cell.errors import ConfigError, EnvironmentMissing
 from lab.cell.tests import fake_disk
 
+PAPER = papers.ids()[-1]
 IDE, SCSI = "ide-ahci.deskstar-75gxp.md-raid0-8.t32.both", "scsi-virtio.ultrastar-36zx.md-raid0-4.t64.both"
 HARDWARE = """
 [host_bus]
@@ -49,8 +51,8 @@ value = 10240
 
 
 def postmark(array, file_system="ffs"):
-    row = next(row for row in cells.sheet("white2001") if row["array"] != "none" and row["workload"] == "postmark")
-    return cells._cell("white2001", row | {"array": array, "file_system": file_system}, 1)
+    row = next(row for row in cells.sheet(PAPER) if row["array"] != "none" and row["workload"] == "postmark")
+    return cells._cell(PAPER, row | {"array": array, "file_system": file_system}, 1)
 
 
 def run_of(cell):
@@ -72,7 +74,7 @@ def test_volumes_ids(lab):
     assert cell.id == "ide-ahci.deskstar-75gxp.md-raid0-4.t32.both.ffs.postmark.s01"
     assert identity.image_of(cell).name == "deskstar-75gxp.md-raid0-4.ffs"
     assert cells.runs("full")[IDE].array == "md-raid0-8"
-    assert [row["array"] for row in cells.sheet("white2001") if "table5" in row["tables"]] == ["none"] * 192
+    assert [row["array"] for row in cells.sheet(PAPER) if "table5" in row["tables"]] == ["none"] * 192
 
 
 def test_volumes_raw_job_makes_the_array(lab):

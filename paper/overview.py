@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: MIT
+"""The overview of all papers of a profile, as LaTeX and as data.
+
+    python -m paper.overview --profile quick --results results/quick --summary results/quick/summary.json --out TEX
+
+Everything comes from the papers' own summary.json. Counted are the numbers that a paper prints, not those of tables of
+ours; within a factor is counted only of numbers that can be compared with the paper's.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+from analysis import command, numbers, papers
+from analysis.entries import NOT_RUN
+from analysis.summary import glance
+from paper import tex
+
+SCHEMA = "spindle-overview/1"
+NEAR, FAR = 1.25, 2.0
+"""Factors within which numbers are counted."""
+BAR_MM = 46
+"""Length of a bar that stands for all printed numbers."""
+
+
+def counted(rows: list[dict]) -> dict:
+    """How many numbers there are, how many were reproduced, and how near those are."""
+    about = glance(rows)
+    offs = [numbers.off(row["ratio"]) for row in rows if row["ratio"] is not None]
+    return {name: about[name] for name in ("numbers", "reproduced", "failed", "compared", "median")} | {
+        "within_1.25": sum(off <= NEAR for off in offs), "within_2": sum(off <= FAR for off in offs),
+    }  # fmt: skip
+
+
+def verdicts(claims: list[dict]) -> dict:
+    """How many claims have each verdict, as summary.json names them."""
+    named = (("true", True), ("false", False), (NOT_RUN, NOT_RUN))
+    return {name: sum(claim["verdict"] is value or claim["verdict"] == value for claim in claims)
+            for name, value in named}  # fmt: skip
+
+
+def describe(paper: papers.Paper, found: dict) -> dict:
+    """One paper's line of summary.json."""
+    rows = {table: [row for row in found["numbers"] if row["table"] == table] for table in paper.printed}
+    return {
+        "paper": paper.id, "title": paper.about["title"], "authors": paper.about["authors"],
+        "report": f"{paper.id}/report.pdf", "summary": f"{paper.id}/summary.json", **counted(found["numbers"]),
+        "claims": verdicts(found["claims"]),
+        "tables": [{"table": table, **counted(part)} for table, part in rows.items()],
+    }  # fmt: skip
+
+
+def bar(count: dict) -> list[tuple[str, str]]:
+    """A bar for the printed numbers: the colour and the length in mm of each part, the nearest first."""
+    parts = (
+        ("neartint", count["within_1.25"]),
+        ("fartint", count["within_2"] - count["within_1.25"]),
+        ("beyondtint", count["compared"] - count["within_2"]),
+        ("alonetint", count["reproduced"] - count["compared"]),
+        ("lackingtint", count["numbers"] - count["reproduced"]),
+    )
+    every = max(count["numbers"], 1)
+    return [(colour, numbers.fixed(BAR_MM * part / every, 2)) for colour, part in parts if part]
+
+
+def shown(count: dict) -> dict:
+    """Counts for a reader."""
+    median = "--" if count["median"] is None else numbers.fixed(count["median"], 2)
+    # Points in names are no business of a template's.
+    return count | {"median": median, "bar": bar(count), "near": count["within_1.25"], "far": count["within_2"]}
+
+
+def context(profile: str, commit: str, described: list[dict]) -> dict:
+    """What the template sees."""
+    listed = [
+        shown(one) | {"tables": [shown(table) | {"label": table_label(table["table"])} for table in one["tables"]]}
+        for one in described
+    ]
+    return {"profile": profile, "commit": commit[:12], "papers": listed}
+
+
+def table_label(name: str) -> str:
+    """`table5` as `Table 5`; other names as they are."""
+    number = name.removeprefix("table")
+    return f"Table {number}" if number.isdigit() else name.capitalize()
+
+
+def made(args: argparse.Namespace) -> str:
+    """The LaTeX; the data are written on the way."""
+    found = [describe(paper, command.read_json(args.results / paper.id / "summary.json")) for paper in papers.every()]
+    args.summary.write_text(command.as_json({"schema": SCHEMA, "profile": args.profile, "papers": found}))
+    return tex.render([tex.HERE], "overview.tex.j2", context(args.profile, args.commit, found))
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Command line; see the module's text."""
+    parser = command.parser(__doc__, "profile", "results", "out")
+    parser.add_argument("--summary", type=Path, required=True, help="where the data go")
+    parser.add_argument("--commit", default="", help="commit of the source, for the title")
+    return command.finish("paper.overview", parser.parse_args(argv), made, made_by="a paper's summary.json")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

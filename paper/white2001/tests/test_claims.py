@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: MIT
+"""The claims' language, and the claims of the paper on its own numbers."""
+
+import pytest
+
+from analysis import claims, load, papers
+from analysis.errors import ClaimError
+from paper.white2001 import tables as white
+
+LISTED = claims.read(papers.paper("white2001").claims)
+NOT_BORNE_OUT = {
+    "seek-ratio-36-and-43", "apps-scsi-faster-always", "tags-help-ide-random", "peak-220-at-4-tags",
+    "ide-random-read-half-of-scsi", "apps-host-disk-alike", "host-beats-disk-apps", "disk-beats-host-netnews-12",
+    "disk-beats-host-sdet-ssh-less", "ide-disk-scheduler-idle-apps", "su-disks-close-every-row",
+    "array-hardware-ide-beats-scsi-disk-writes", "array-hardware-ide-beats-scsi-raid", "arrays-similar",
+    "array-ide-raid-controllers-cheaper",
+}  # fmt: skip
+"""Claims of the paper that its own tables do not bear out."""
+NOT_PRINTED = {"ntfs-ide-10-faster", "ntfs-ide-not-slower", "journals-comparable", "su-delete-phase-faster"}
+"""Claims on numbers that the paper does not print."""
+
+
+def row(table, p, ours, scale=1, published=True):
+    return {
+        "table": table, "row": p.row, "column": p.column, "published": float(p.value) if published else None,
+        "reproduced": ours, "reason": "not run" if ours is None else None, "scale": scale,
+    }  # fmt: skip
+
+
+def published_rows(factor=None, scale=lambda p: 1):
+    """Rows whose reproduced numbers are the published ones times `factor`, at `scale`."""
+    rows = []
+    for table in ("table1", "table3", "table4", "table5", "table6", "table7"):
+        for p in white.printed(table):
+            ours = None if factor is None else float(p.value) * factor(p)
+            rows.append(row(table, p, ours, scale(p)))
+    ours = [entry.published for entry in white.filesystems(load.load([]), {})]
+    return rows + [row("filesystems", p, None if factor is None else 100.0, 1, False) for p in ours]
+
+
+def named(claim_id):
+    return next(claim for claim in LISTED if claim.id == claim_id)
+
+
+def lookup(table, row, column):
+    return {"a": 2.0, "b": 4.0, "c": 8.0}[column]
+
+
+def test_claims_of_the_paper_are_all_there():
+    assert len(LISTED) == 92
+    assert {claim.id for claim in LISTED} >= NOT_BORNE_OUT | NOT_PRINTED
+
+
+@pytest.mark.parametrize("claim", LISTED, ids=lambda claim: claim.id)
+def test_claims_on_the_papers_numbers(claim):
+    found = claims.judge(claim, published_rows(lambda p: 1))
+    pinned = None if claim.id in NOT_PRINTED else claim.id not in NOT_BORNE_OUT
+    assert found["published_verdict"] is pinned
+    if pinned is not None:
+        assert found["verdict"] is pinned
+    if not pinned:
+        assert found["note"], "say why"
+
+
+@pytest.mark.parametrize("claim", LISTED, ids=lambda claim: claim.id)
+def test_claims_without_numbers_are_not_run(claim):
+    found = claims.judge(claim, published_rows())
+    assert found["verdict"] == "not run"
+    assert found["because"].startswith(("needs table", "needs filesystems"))
+
+
+def test_claims_on_unprinted_numbers_have_our_verdict_only():
+    found = claims.judge(named("ntfs-ide-10-faster"), published_rows(lambda p: 1))
+    assert (found["verdict"], found["published_verdict"]) == (False, None)
+    assert (found["because"], found["published"]) == ("SCSI over IDE 1.00", "")
+
+
+def test_claims_compare_ratios_at_a_smaller_scale():
+    rows = published_rows(lambda p: 0.1, lambda p: 0.1 if p.column.endswith("postmark") else 1)
+    found = claims.judge(named("ffs-over-su-postmark"), rows)
+    assert found["verdict"] is True
+    assert found["because"].startswith("FFS over Soft Updates IDE 2.27 to 2.51 (paper 2.27 to 2.51)")
+    assert claims.judge(named("disk-beats-host-3-12-ffs"), rows)["verdict"] is True
+
+
+def test_claims_not_measured_are_tested_on_the_reference():
+    claim = named("ffs-over-su-postmark")
+    small = published_rows(lambda p: 1, lambda p: 0.1 if p.column == "softupdates.ide.postmark" else 1)
+    found = claims.judge(claim, small, claims.completed(small, published_rows(lambda p: 1)))
+    assert (found["verdict"], found["reference_verdict"]) == ("not run", True)
+    assert found["because"].startswith("mixes scales")
+    assert found["reference_because"].startswith("FFS over Soft Updates IDE 2.27 to 2.51 (paper 2.27 to 2.51)")
+    other = published_rows(lambda p: 10 if p.column.startswith("soft") else 1)
+    found = claims.judge(claim, published_rows(), claims.completed(published_rows(), other))
+    assert (found["verdict"], found["reference_verdict"]) == ("not run", False)
+
+
+def test_claims_that_were_measured_leave_the_reference_alone():
+    claim = named("ffs-over-su-postmark")
+    ours = published_rows(lambda p: 1)
+    found = claims.judge(claim, ours, claims.completed(ours, published_rows(lambda p: 10)))
+    assert (found["verdict"], found["reference_verdict"], found["reference_because"]) == (True, None, "")
+    assert claims.judge(claim, published_rows())["reference_verdict"] is None
+
+
+def test_claims_that_mix_scales_are_not_run():
+    rows = published_rows(lambda p: 1, lambda p: 0.1 if p.column == "softupdates.ide.postmark" else 1)
+    found = claims.judge(named("ffs-over-su-postmark"), rows)
+    assert found["verdict"] == "not run"
+    assert found["because"] == (
+        "mixes scales: table6 tnone.both softupdates.ide.postmark is compared with another cell, at scales 1 and 0.1"
+    )
+    assert found["published_verdict"] is True
+
+
+@pytest.mark.parametrize(
+    "holds",
+    ["q < 800", "q + 1 > 0", "-q < 0", "min(q, 2) > 1", "mean(cells({0})) > 0", "above(cells({0}), 1) > 0", "not q"],
+)
+def test_claims_never_use_a_scaled_number_alone(holds):
+    cell = '"table6", "tnone.both", "ffs.ide.postmark"'
+    claim = claims.Claim("x", "", "", {"q": f"cell({cell})"}, holds.format(cell))
+    found = claims.judge(claim, published_rows(lambda p: 1, lambda p: 0.25))
+    assert found["verdict"] == "not run"
+    assert "postmark ran at scale 0.25, where only ratios" in found["because"]
+
+
+def test_claims_false_when_the_numbers_turn():
+    rows = published_rows(lambda p: 0.3 if p.column == "ide" else 1)
+    found = claims.judge(named("ide-faster-sequential"), rows)
+    assert found["verdict"] is False
+    assert found["because"] == "IDE over SCSI 0.42 to 0.60 (paper 1.41 to 2.00)"
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        ('cell("t", "r", "a")', 2.0),
+        ('cells("t", "r", "{a,b}")', [2.0, 4.0]),
+        ('cells("t", "{x,y}", "{a,b}")', [2.0, 4.0, 2.0, 4.0]),
+        ('ratio(cells("t", "r", "{b,c}"), cell("t", "r", "a"))', [2.0, 4.0]),
+        ('max(cells("t", "r", "{a,b,c}")) - 1', 7.0),
+        ('1 < cell("t", "r", "a") <= 2 and not 3 < 2', True),
+        ('mean(cells("t", "r", "{a,b}"))', 3.0),
+        ('above(cells("t", "r", "{a,b,c}"), 3)', 2),
+    ],
+)
+def test_claims_expressions(expression, value):
+    assert claims.evaluate(expression, {}, lookup) == value
+
+
+@pytest.mark.parametrize(
+    "expression",
+    ["__import__('os')", "(1).real", "[x for x in (1,)]", "open('x')", "unknown", "1 if 1 else 2", "min(1", "2 ** 9"],
+)
+def test_claims_refuse_anything_else(expression):
+    with pytest.raises(ClaimError):
+        claims.evaluate(expression, {}, lookup)
+
+
+def test_claims_unknown_cell_is_named():
+    claim = claims.Claim("x", "", "", {"q": 'cell("table5", "t5.both", "scsi.read.random")'}, "q > 1")
+    with pytest.raises(ClaimError, match=r"claim 'x': cell \('table5', 't5.both'"):
+        claims.judge(claim, published_rows())
+
+
+def test_claims_misspelt_key_is_named(tmp_path):
+    path = tmp_path / "claims.yaml"
+    path.write_text("claims:\n  - {id: a, statment: b, where: c, quantities: {}, holds: '1 > 0'}\n")
+    with pytest.raises(ClaimError, match="'statement' is missing"):
+        claims.read(path)
