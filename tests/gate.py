@@ -41,6 +41,8 @@ REPORTS = ("analysis", "paper")
 OTHERS = ("lab", "workloads", "tests")
 ARRAYS = ("tests/test_arrays.py", "tests/test_ldm.py")
 """As long as all other tests with the lab."""
+AFTER_SMOKE = ("tests/test_import.py", "workloads/fio")
+"""They read what the smoke report measured."""
 
 
 @dataclass
@@ -141,7 +143,7 @@ def parts() -> list[Part]:
     faults = [[sys.executable, "lab/disk/tests/faults.py"]]
     kills = [[sys.executable, "tests/kill_report.py"], [sys.executable, "tests/kill_report.py", "--what", "attempt"]]
     again = [["make", "determinism", "REBUILD=1"]]
-    crosscheck = [pytest(lab, "-s", "workloads/fio")]
+    crosscheck = [pytest(lab, "-s", *AFTER_SMOKE)]
     no_skip = {"SPINDLE_NO_SKIP": "1"}
     return [
         Part("python format", ("check",), [[BIN / "ruff", "format", "--check", "."], [BIN / "ruff", "check", "."]], 1),
@@ -154,10 +156,10 @@ def parts() -> list[Part]:
         Part("python tests of reports", ("check",), [pytest(plain, *REPORTS)], 1),
         Part("other python tests", ("check",), [pytest(plain, *OTHERS)], 1),
         Part("lab tests of arrays", ("gate",), [pytest(lab, *ARRAYS)], 1, needs),
-        Part("other lab tests", ("gate",), [pytest(lab, *OTHERS, *without(*ARRAYS, "workloads/fio"))], 1, needs),
+        Part("other lab tests", ("gate",), [pytest(lab, *OTHERS, *without(*ARRAYS, *AFTER_SMOKE))], 1, needs),
         Part("script tests", ("gate",), scripts, 1, needs),
         Part("smoke report", ("gate", "nightly"), [["make", "report", "PROFILE=smoke"]], after=needs),
-        Part("fio cross-check", ("gate",), crosscheck, 1, ("smoke report",), environment=no_skip),
+        Part("tests of smoke results", ("gate",), crosscheck, 1, ("smoke report",), environment=no_skip),
         Part("determinism", ("gate",), [["make", "determinism"]], after=needs, figure="^compared"),
         Part("planted faults", ("nightly",), faults, figure=r"\bfaults?\b"),
         Part("long python tests", ("nightly",), [pytest("nightly", "-s")], after=needs, figure="^nightly: "),
