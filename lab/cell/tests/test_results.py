@@ -57,6 +57,14 @@ def test_failures_names_cells(lab, capsys):
     assert f"of {len(cells.cells('smoke'))} cells have no number" in printed
 
 
+def test_failures_of_one_paper(lab, capsys):
+    paper = cells.PAPERS[0]
+    assert failures.main(["--profile", "smoke", "--paper", paper]) == 1
+    assert f"of {len(cells.paper_cells('smoke', paper))} cells have no number" in capsys.readouterr().err
+    assert failures.main(["--profile", "smoke", "--paper", "nobody2000"]) == 1
+    assert f"known are: {', '.join(cells.PAPERS)}" in capsys.readouterr().err
+
+
 def test_report_leaves_the_scratch_folder_of_an_attempt_at_work(lab):
     """`make report` removed it; the attempt then died of a missing file."""
     with lock.scratch("attempt") as folder:

@@ -13,6 +13,7 @@ from lab.cell import (
     built,
     catalogue,
     cells,
+    config,
     identity,
     images,
     job,
@@ -181,6 +182,25 @@ def test_volumes_image_has_a_file_for_each_disk(lab):
     assert sorted(made[0].parent.iterdir()) == made
     images.drop_others(identity.Image("ffs", "ultrastar-36zx"), [made[0].with_name("none")])
     assert all(path.is_file() for path in made), "another array's image is another image"
+
+
+def test_volumes_image_of_another_paper_stays(lab, monkeypatch):
+    """A paper that has no such assumption has no such image, and hinders nobody."""
+    real, named = config.paper, papers.ids()
+    own = real(PAPER)["assumptions"]
+    changed = [item | {"value": 128} if item["id"] == "memory_mib" else item for item in own]
+    made_up = {"other2000": {"assumptions": changed}, "without2000": {"assumptions": []}}
+    monkeypatch.setattr(config, "paper", lambda name: made_up.get(name) or real(name))
+    monkeypatch.setattr(papers, "ids", lambda: (*named, *made_up))
+    image = identity.Image("ffs", "ultrastar-36zx", set=("write_cache=false",))
+    here, there = (identity.image_paths(lab, replace(image, paper=paper))[0] for paper in (PAPER, "other2000"))
+    assert here != there
+    old = here.with_name(f"{image.name}.{'0' * 16}.img")
+    here.parent.mkdir(parents=True, exist_ok=True)
+    for path in (here, there, old):
+        path.touch()
+    images.drop_others(image, [here])
+    assert here.exists() and there.exists() and not old.exists()
 
 
 def test_volumes_tools_are_needed(lab):
