@@ -46,8 +46,8 @@ report:
 
 # First the lab and then the report, because what a result was made from is known only of a lab that is built.
 .report:
-	@$(BIN)/python -m lab.cell.retry --profile $(PROFILE)
-	@bash -o pipefail -c '$(SNAKEMAKE) lab 2>&1 | $(QUIETER)'
+	@missing=$$($(BIN)/python -m lab.cell.retry --profile $(PROFILE)) || exit 1; \
+		[ -z "$$missing" ] || bash -o pipefail -c '$(SNAKEMAKE) lab 2>&1 | $(QUIETER)'
 	@bash -o pipefail -c '$(SNAKEMAKE) $(if $(PAPER),$(PAPER).)report 2>&1 | $(QUIETER)'
 	@echo "results/$(PROFILE)/$(if $(PAPER),$(PAPER)/)report.pdf is ready"
 	@$(BIN)/python -m lab.cell.failures --profile $(PROFILE)$(if $(PAPER), --paper $(PAPER))
@@ -59,8 +59,8 @@ part:
 	@$(ALONE) --what 'make part PROFILE=$(PROFILE)' results -- $(SUBMAKE) .part
 
 .part:
-	@$(BIN)/python -m lab.cell.retry --profile $(PROFILE)
-	@bash -o pipefail -c '$(SNAKEMAKE) lab 2>&1 | $(QUIETER)'
+	@missing=$$($(BIN)/python -m lab.cell.retry --profile $(PROFILE)) || exit 1; \
+		[ -z "$$missing" ] || bash -o pipefail -c '$(SNAKEMAKE) lab 2>&1 | $(QUIETER)'
 	@bash -o pipefail -c 'timeout --signal=TERM $(MINUTES)m $(SNAKEMAKE) $(or $(TARGET),measured) 2>&1 | $(QUIETER)' \
 		|| { status=$$?; [ $$status -eq 124 ] || [ $$status -eq 143 ] || exit $$status; }
 	@$(BIN)/python -m lab.cell.failures --profile $(PROFILE) --count

@@ -344,14 +344,19 @@ def check_all(run: cells.Run, build: Path) -> dict[str, str]:
     return {label: value for name in used_by(run) for label, value in check(name, build).items()}
 
 
+def stands(name: str, build: Path) -> bool:
+    """Whether a thing need not be built again."""
+    return what_differs(name, build) is None and (build / name / stamp(name)).is_file()
+
+
 def known_labels(build: Path) -> dict[str, str]:
     """Labels of all things that lie in a build directory and need not be built again: what planning knows."""
-    found = {}
-    for name in THINGS:
-        there = receipt(name, build)
-        if there is not None and what_differs(name, build) is None and (build / name / stamp(name)).is_file():
-            found |= there["labels"]
-    return found
+    return {
+        label: value
+        for name in THINGS
+        if stands(name, build)
+        for label, value in (receipt(name, build) or {"labels": {}})["labels"].items()
+    }
 
 
 def labels(run: cells.Run, build: Path) -> dict[str, str]:

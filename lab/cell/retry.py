@@ -6,6 +6,9 @@
 Dropped are cells that failed and cells whose result cannot be read. What is whole stays: whether it holds is decided by
 its identity when the report is planned (lab/cell/planning.py). Receipts of built things whose files are not those that
 were built are taken back, so that these are built again.
+
+Standard output has the built things that the profile needs and that are missing or have to be built again, one a line:
+where there are none, nobody has to ask Snakemake for the lab.
 """
 
 import argparse
@@ -13,7 +16,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from lab.cell import built, config, lock, paths, store
+from lab.cell import built, cells, config, lock, paths, store
 from lab.cell.errors import SpindleError
 
 
@@ -56,6 +59,10 @@ def main(argv: list[str] | None = None) -> int:
                 print(f"again: {reason}", file=sys.stderr)
             for name, reason in sweep(paths.ROOT / "results" / options.profile):
                 print(f"again: {name}: {reason}", file=sys.stderr)
+        needed = {name for run in cells.runs(options.profile).values() for name in built.used_by(run)}
+        for name in sorted(needed):
+            if not built.stands(name, paths.build()):
+                print(name)
     except SpindleError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
