@@ -79,9 +79,10 @@ IMAGE_NAMES = [image.name for image in IMAGES.values()]
 TITLES = {image: image_title(image, IMAGE_NAMES.count(image.name) > 1) for image in IMAGES.values()}
 
 
-BUILD_MODEL = f"CARGO_TARGET_DIR={BUILD}/disk " + build_command(
+MAKE_MODEL = build_command(
     "disk", f"--name 'disk model' --about '1 min' --log {BUILD}/logs/model.log", "lab/disk/build.sh"
 )
+BUILD_MODEL = f"CARGO_TARGET_DIR={BUILD}/disk {MAKE_MODEL}"
 
 
 rule model:

@@ -3,7 +3,7 @@
 
 import pandas as pd
 
-from analysis.tables import ROOT
+from lab.cell.paths import ROOT
 
 PAGE = ROOT / "docs" / "validity.md"
 FOLDER = ROOT / "lab" / "disk" / "validation"
