@@ -226,3 +226,17 @@ def test_reference_committed_is_readable():
     assert made.measures.keys() <= made.cells.keys()
     for name, text in readable.READABLE.items():
         assert (reference.folder("white2001") / name).read_text() == text(made)
+
+
+@pytest.mark.parametrize(
+    ("cell", "kept"),
+    [
+        ("scsi-virtio.ultrastar-36zx.t64.both.ffs.postmark.s01", True),
+        ("scsi-virtio.ultrastar-36zx.t64.both+write_cache=false+drive.read_segments=4.ffs.postmark.s01", False),
+        ("scsi-virtio.ultrastar-36zx.t64.both.rawio-write-random.s01", False),
+        ("scsi-virtio.deskstar-75gxp.raid5-ide-8.t64.both.rawio-write-random.s01", True),
+        ("scsi-virtio.deskstar-75gxp.raid5-ide-8.t64.both+array.cache_kb=65536.rawio-write-random.s01", False),
+    ],
+)
+def test_reference_keeps_no_cell_with_assumptions_of_its_own(cell, kept):
+    assert reference.kept(PAPER, cell) is kept
