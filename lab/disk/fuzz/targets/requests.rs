@@ -3,8 +3,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use spindle_replay::requests::{measured, parse, Action, Format, Options};
 use spindle_disk::{Error, Op, TIME_MAX_NS};
+use spindle_replay::requests::{measured, parse, Action, Format, Options};
 
 /// Every message starts with path and line.
 fn located(error: &Error) {

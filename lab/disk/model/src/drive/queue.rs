@@ -58,7 +58,11 @@ impl Drive {
             {
                 let piece = &segment.pieces[0];
                 let target = self.mechanics.target(piece.lbn);
-                let cost = self.cost(&target, piece.lbn, &leave, true, piece.arrival_ns);
+                let cost = if self.overdue(piece.arrival_ns, &leave) {
+                    OVERDUE
+                } else {
+                    self.cost(&target, piece.lbn, &leave, true, piece.arrival_ns)
+                };
                 let serial = (piece.serial, piece.admitted);
                 offer(&mut best, cost, serial, Choice::Write(i));
             }
@@ -122,8 +126,7 @@ impl Drive {
         arrival_ns < leave.overdue_ns
     }
 
-    /// The cost by which the queue algorithm compares; the smallest goes first, and of what is
-    /// overdue the oldest.
+    /// The cost by which the queue algorithm compares what is not overdue; the smallest goes first.
     #[inline(always)]
     pub(super) fn cost(
         &self,
@@ -133,9 +136,6 @@ impl Drive {
         write: bool,
         arrival_ns: i64,
     ) -> i64 {
-        if self.overdue(arrival_ns, leave) {
-            return OVERDUE;
-        }
         let positioning = || {
             let from = From {
                 place: self.head.track.place,
