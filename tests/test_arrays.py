@@ -101,7 +101,7 @@ def test_array_keeps_what_it_was_given(built, tmp_path, kind, count):
 def hardware(monkeypatch, name, members):
     """Such an array, but of so many members and a spare."""
     array = dataclasses.replace(volumes.hardware(name), members=members, spares=1)
-    monkeypatch.setattr(volumes, "hardware", lambda found: array if found == name else None)
+    monkeypatch.setattr(volumes, "hardware", lambda found, changes=None: array if found == name else None)
     text = job.hardware_text
     changed = f"\n[array.set]\nmembers = {members}\nspares = 1\n"
     monkeypatch.setattr(job, "hardware_text", lambda *given: text(*given) + changed)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What make's targets do first, what holds locks, what installs nothing; `make part` ends well when its time is up."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -18,18 +19,26 @@ def script(path: Path, text: str) -> None:
     path.chmod(0o755)
 
 
-PYTHON = """echo "$@"
+PYTHON = """if [ "$2" = lab.cell.retry ]; then
+    echo "$@" >>asked
+    exec cat missing
+fi
+echo "$@"
 if [ "$1 $2" = "-m lab.cell.lock" ]; then
     while [ "$1" != -- ]; do shift; done
     shift
     exec "$@"
 fi"""
-"""Says what it is asked; in the place of lab.cell.lock it becomes the command behind --."""
+"""Says what it is asked; in the place of lab.cell.lock it becomes the command behind --, and in that of lab.cell.retry
+it names what the file `missing` has."""
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
+"""Not of the make that runs these tests."""
 
 
 def checkout(path: Path, snakemake: str = "exit 0") -> None:
-    """A checkout whose programs only pretend; its lab is built."""
+    """A checkout whose programs only pretend; QEMU is not built in it."""
     shutil.copy(ROOT / "Makefile", path)
+    (path / "missing").write_text("qemu\n")
     script(path / "envs/bootstrap", 'echo "bootstrap $*"')
     script(path / "bin/python", PYTHON)
     script(path / "bin/snakemake", f"echo 'Select jobs to execute'\ncase \"$*\" in *lab) exit 0 ;; esac\n{snakemake}")
@@ -52,7 +61,13 @@ def test_make_part_status(tmp_path, snakemake, code):
 
 def make(path: Path, *words: str) -> subprocess.CompletedProcess:
     return subprocess.run(
-        ["make", "BIN=bin", *words], cwd=path, capture_output=True, text=True, check=False, timeout=60
+        ["make", "BIN=bin", *words],
+        cwd=path,
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
     )
 
 
@@ -65,11 +80,12 @@ def test_make_builds_the_lab_first_and_holds_the_results_throughout(tmp_path, ta
     lines = done.stdout.splitlines()
     assert lines[0].startswith("bootstrap build")
     assert lines[1].startswith(f"-m lab.cell.lock --alone --what make {target} PROFILE=smoke results -- ")
-    assert lines[2:5] == [
-        "-m lab.cell.retry --profile smoke",
-        "snakemake lab",
-        f"snakemake {'report' if target == 'report' else 'measured'}",
-    ]
+    assert (tmp_path / "asked").read_text() == "-m lab.cell.retry --profile smoke\n"
+    wanted = f"snakemake {'report' if target == 'report' else 'measured'}"
+    assert lines[2:4] == ["snakemake lab", wanted]
+    (tmp_path / "missing").write_text("")
+    lines = make(tmp_path, target, "PROFILE=smoke").stdout.splitlines()
+    assert lines[2] == wanted and "snakemake lab" not in lines
 
 
 def test_make_report_of_one_paper(tmp_path):

@@ -29,8 +29,8 @@ def cut(work, monkeypatch, cut_ns):
         pytest.skip(str(reason))
     text, command = job.job_text, job.qemu_command
 
-    def writes_first(of_run, until=None):
-        lines = text(of_run, until).splitlines()
+    def writes_first(of_run):
+        lines = text(of_run).splitlines()
         first = next(i for i, line in enumerate(lines) if line.startswith("exec "))
         return "\n".join([*lines[:first], WRITES, *lines[first + 1 :]]) + "\n"
 
