@@ -44,7 +44,7 @@ def part(tmp_path):
     if not set(run.cells) <= set(finished(PROFILE)):
         pytest.skip(f"run {RUN} is not finished here; `make report PROFILE={PROFILE}` runs it")
     path = tmp_path / "part.tar.zst"
-    assert archive.export(PROFILE, path, f"{RUN}.*") == (len(run.cells), [])
+    assert archive.export(PROFILE, path, f"{RUN}.rawio-*") == (len(run.cells), [])
     return path
 
 
