@@ -120,3 +120,14 @@ def test_built_command_line(lab, capsys):
     assert "nothing called 'qmu' is built; did you mean 'qemu'?" in capsys.readouterr().err
     assert built.main(["qemu"]) == 1
     assert built.main(["qemu", "--", *command("pass")]) == 0
+
+
+def test_built_a_comment_in_the_importer_moves_no_result():
+    """Importer, pictures and the command line decide when the program is built again, and are in no label."""
+    importer = built.ROOT / "lab/disk/import"
+    assert importer.is_dir()
+    assert any(path.is_relative_to(importer) for path in built.source_files(built.SOURCES["disk"]))
+    labelled = {label for thing in built.THINGS.values() if not thing.bytes for label in thing.labels}
+    assert labelled == {"qemu", "model"}
+    for label in labelled:
+        assert not [path for path in built.source_files(built.SOURCES[label]) if path.is_relative_to(importer)]
