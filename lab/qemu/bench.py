@@ -42,7 +42,7 @@ def qemu_command(one: cells.Run, build: Path, guest: Path, work: Path) -> list[s
 def measure(one: cells.Run, build: Path, guest: Path) -> tuple[float, str]:
     """Processor seconds of one run, and the hash of its trace."""
     with (
-        lock.hold(*boot.things(one), what="bench"),
+        lock.hold(*boot.things(one, paths.build()), what="bench"),
         lock.hold("qemu", what="bench", build=build),
         lock.hold("guest", what="bench", build=guest),
         lock.scratch("bench") as work,
