@@ -38,7 +38,8 @@ IMAGE_TOOLS = (
 """What every image is made with, whatever is put into it: compiler, C library, erofs."""
 
 SOURCES = {
-    "qemu": ("lab/qemu", "envs/qemu.lock"),
+    # Beside these there are tests and a bench, which are in no binary.
+    "qemu": ("lab/qemu/block", "lab/qemu/patches", "lab/qemu/build.sh", "envs/qemu.lock"),
     # What QEMU links, and so what a result has of the model.
     "model": ("lab/disk/model",),
     # The command line with all its crates, which only decides when it is built again.
@@ -282,8 +283,8 @@ def what_differs(name: str, build: Path) -> str | None:
             return f"{missing}: missing; run `make report`, which builds it"
         return f"{build / name / RECEIPT}: missing, so {name} was not built to its end; `make report` builds it again"
     if there["sources"] != thing_sources(thing):
-        places = ", ".join(SOURCES[thing.sources[0]][:1])
-        return f"{build / name}: it was built from other sources than {places} has now; `make report` builds it again"
+        places = ", ".join(SOURCES[thing.sources[0]])
+        return f"{build / name}: it was built from other sources than lie here now ({places}); `make report` builds it again"
     return None
 
 

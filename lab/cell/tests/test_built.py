@@ -131,3 +131,9 @@ def test_built_a_comment_in_the_importer_moves_no_result():
     assert labelled == {"qemu", "model"}
     for label in labelled:
         assert not [path for path in built.source_files(built.SOURCES[label]) if path.is_relative_to(importer)]
+
+
+def test_built_the_bench_is_no_part_of_qemu():
+    names = {path.name for path in built.source_files(built.SOURCES["qemu"])}
+    assert {"spindle.c", "build.sh", "qemu.lock"} <= names
+    assert not any(name.endswith(".py") for name in names)
