@@ -284,7 +284,10 @@ def what_differs(name: str, build: Path) -> str | None:
         return f"{build / name / RECEIPT}: missing, so {name} was not built to its end; `make report` builds it again"
     if there["sources"] != thing_sources(thing):
         places = ", ".join(SOURCES[thing.sources[0]])
-        return f"{build / name}: it was built from other sources than lie here now ({places}); `make report` builds it again"
+        return (
+            f"{build / name}: it was built from other sources than lie here now ({places}); "
+            "`make report` builds it again"
+        )
     return None
 
 
