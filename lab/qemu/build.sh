@@ -34,8 +34,8 @@ for tool in gcc ninja meson pkg-config patch xz; do
         die "the program '$tool' is missing; 'make doctor' names its package"
 done
 
-# Everything the unpacked, patched tree depends on.
-stamp=$(cat "$root/envs/qemu.lock" "$here"/patches/*.patch | sha256sum | cut -d' ' -f1)
+# Everything the unpacked, patched, configured tree depends on; how it is configured stands in this file.
+stamp=$(cat "$root/envs/qemu.lock" "$here"/patches/*.patch "$here/build.sh" | sha256sum | cut -d' ' -f1)
 
 unpack() {
     if [ "$(cat "$work/stamp" 2>/dev/null)" = "$stamp" ]; then return; fi
