@@ -27,7 +27,7 @@ try:
     PAPERS = lab_papers.ids()
     RUNS = lab_cells.runs(PROFILE)
     PLAN = planning.plan(PROFILE)
-    STALE = {run.id: moved for run in RUNS.values() if (moved := PLAN.stale(run))}
+    STALE = PLAN.stale_runs()
 except SpindleError as error:
     raise WorkflowError(str(error))
 

@@ -46,6 +46,10 @@ class Plan:
             self.images[image] = identity.image_hash(image, self.labels)
         return identity.image_files(paths.BUILD, image, self.images[image])
 
+    def stale_runs(self) -> dict[str, list[str]]:
+        """Runs of the profile whose results are there and do not hold, and what moved."""
+        return {run.id: moved for run in cells.runs(self.profile).values() if (moved := self.stale(run))}
+
     def stale(self, run: cells.Run) -> list[str]:
         """Inputs that moved since a run's results were made; none where those that are there hold. What is missing
         Snakemake sees itself."""
@@ -86,10 +90,3 @@ def say(stale: dict[str, list[str]], asked: set[str]) -> None:
     """Say of the runs that a target needs why they run again."""
     for run_id in (name for name in stale if name in asked):
         print(f"again: {run_id}: made with another {', '.join(stale[run_id])}", file=sys.stderr, flush=True)
-
-
-def stale_runs(profile: str) -> dict[str, list[str]]:
-    """Runs of a profile whose results are there and do not hold, and what moved."""
-    here = plan(profile)
-    found = {run.id: here.stale(run) for run in cells.runs(profile).values()}
-    return {run_id: moved for run_id, moved in found.items() if moved}

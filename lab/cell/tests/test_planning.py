@@ -27,7 +27,7 @@ def results(lab):
 
 
 def stale():
-    return {run_id: moved for run_id, moved in planning.stale_runs(PROFILE).items() if run_id in RUNS}
+    return {run_id: moved for run_id, moved in planning.plan(PROFILE).stale_runs().items() if run_id in RUNS}
 
 
 def edit(path, old, new):
@@ -110,7 +110,7 @@ def test_planning_writes_nothing(results):
         return {path: path.stat().st_mtime_ns for path in paths.ROOT.rglob("*")}
 
     before = everything()
-    planning.stale_runs(PROFILE)
+    planning.plan(PROFILE).stale_runs()
     planning.plan(PROFILE).image_paths(identity.Image("ffs", "ultrastar-36zx"))
     assert everything() == before
 
