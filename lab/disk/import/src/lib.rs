@@ -431,7 +431,7 @@ const USED: [&str; 52] = [
 
 /// Parameters that change nothing here: they are of DiskSim's own bookkeeping, of its buses, or of
 /// what several commands at a time would do. `docs/validity.md` says of each why.
-const LEFT_OUT: [&str; 14] = [
+const LEFT_OUT: [&str; 13] = [
     "Print stats",
     "Avg sectors per cylinder",
     "Calc sector by sector",
@@ -445,7 +445,6 @@ const LEFT_OUT: [&str; 14] = [
     "Read disconnect afterread",
     "Read disconnect afterwrite",
     "Write disconnect overhead",
-    "Acctime",
 ];
 
 /// What a key says in a file that our model treats otherwise when it is not the value given.
