@@ -40,6 +40,12 @@ impl Drive {
         let (lbn, end) = (piece.lbn, piece.end);
         let leave_ps = piece.leave_ps.map(|ps| ps.max(self.free_ps));
         let leave_ps = leave_ps.unwrap_or(shared.now_ps).min(shared.now_ps);
+        // What passed on the way to here has passed unwritten.
+        let not_before_ps = if leave_ps < shared.now_ps {
+            shared.now_ps
+        } else {
+            i64::MIN
+        };
         let (first_here_ps, all_here_ps) = piece.comes_ps.expect("only known data is written");
         let any_order = value_or(&self.model().file.zero_latency_write, false);
         let geometry = &self.model().geometry;
@@ -54,7 +60,8 @@ impl Drive {
                 all_here_ps
             } else {
                 chase_ps.max(first_here_ps + bus_sector_ps)
-            },
+            }
+            .max(not_before_ps),
             any_order,
         };
         let passed = self.mechanics.access(&mut self.head, leave_ps, span, true);
