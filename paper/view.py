@@ -133,7 +133,7 @@ class Table:
         ids = [CELL_ID.match(cell) for row in self.rows for cell in row["cells"]]
         if None in ids:
             raise RenderError(
-                f"{self.path}: a cell id does not name controller, drive and seed; see docs/interfaces.md"
+                f"{self.path}: a cell id does not name controller, drive and seed; see docs/lab.md"
             )
         parts = [f"profile {self.profile}"]
         if ids:
