@@ -62,7 +62,7 @@ wildcard_constraints:
 onstart:
     try:
         lock.keep(lock.RESULTS, alone=True, what=f"report of profile {PROFILE}")
-        progress.begin(PROFILE)
+        progress.begin(PROFILE, STALE)
         planning.say(STALE, progress.ASKED)
     except SpindleError as error:
         raise WorkflowError(str(error))

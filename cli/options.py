@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: MIT
+"""What several commands share: options, names that a shell completes, and how tables are printed."""
+
+import argparse
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+import click
+
+
+class Name(click.ParamType):
+    """A word that a shell can complete from a list; whether it is a good one is for the lab to say."""
+
+    def __init__(self, kind: str, known: Callable[[click.Context], Iterable[str]]) -> None:
+        self.name = kind
+        self.known = known
+
+    def shell_complete(self, ctx, param, incomplete):
+        from click.shell_completion import CompletionItem
+
+        from lab.cell.errors import SpindleError
+
+        try:
+            return [CompletionItem(word) for word in self.known(ctx) if word.startswith(incomplete)]
+        except SpindleError:
+            return []
+
+
+def _profiles(ctx: click.Context) -> Iterable[str]:
+    from lab.cell import config
+
+    return config.profiles()
+
+
+def _cells(ctx: click.Context) -> Iterable[str]:
+    from lab.cell import cells
+
+    return [one.id for one in cells.cells(ctx.params.get("profile") or "quick")]
+
+
+def _papers(ctx: click.Context) -> Iterable[str]:
+    from lab.cell import papers
+
+    return papers.ids()
+
+
+def _drives(ctx: click.Context) -> Iterable[str]:
+    from lab.cell import catalogue
+
+    return catalogue.names("drives")
+
+
+PROFILE = Name("profile", _profiles)
+CELL = Name("cell", _cells)
+PAPER = Name("paper", _papers)
+DRIVE = Name("drive", _drives)
+FILE = click.Path(path_type=Path, resolve_path=True)
+"""A path of the caller's folder."""
+
+
+def profile(**settings) -> Callable:
+    """The option --profile."""
+    settings = {"default": "quick", "show_default": True, "help": "smoke, quick or full"} | settings
+    # First, because what is completed behind it depends on it.
+    return click.option("-p", "--profile", type=PROFILE, is_eager=True, **settings)
+
+
+class Parsed(click.Command):
+    """A command whose words a program of the lab reads itself, by its argparse parser; click has its help and its
+    completion from there."""
+
+    def __init__(self, name: str, help: str, parser: argparse.ArgumentParser, run: Callable[[list[str]], int]) -> None:
+        super().__init__(name, params=_parameters(parser), help=help, callback=lambda: None)
+        self.run = run
+
+    def make_context(self, info_name, args, parent=None, **extra):
+        if parent is not None and parent.resilient_parsing:
+            return super().make_context(info_name, args, parent, **extra)
+        with click.Context(self, info_name=info_name, parent=parent, **extra) as ctx:
+            words = list(args)
+            asked = words[: words.index("--")] if "--" in words else words
+            if {"-h", "--help"} & set(asked):
+                click.echo(ctx.get_help())
+                ctx.exit()
+            ctx.args = words
+        return ctx
+
+    def invoke(self, ctx):
+        return self.run(ctx.args)
+
+
+def _parameters(parser: argparse.ArgumentParser) -> list[click.Parameter]:
+    """The parser's options and arguments, as click shows them."""
+    found: list[click.Parameter] = []
+    for action in parser._actions:
+        if isinstance(action, argparse._HelpAction):
+            continue
+        if not action.option_strings:
+            found.append(click.Argument([action.dest], nargs=-1, required=False))
+            continue
+        flag = action.nargs == 0
+        values = [str(value) for value in action.choices or ()]
+        found.append(
+            click.Option(
+                action.option_strings,
+                is_flag=flag,
+                multiple=isinstance(action, argparse._AppendAction),
+                metavar=action.metavar,
+                type=None if flag else click.Choice(values) if values else click.STRING,
+                help=action.help and action.help % vars(action),
+            )
+        )
+    return found
+
+
+def console(error: bool = False):
+    """Where tables and pictures of progress go. Without a terminal lines are as long as they are."""
+    from rich.console import Console
+
+    stream = sys.stderr if error else sys.stdout
+    return Console(file=stream, highlight=False, width=None if stream.isatty() else 1000, soft_wrap=not stream.isatty())
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[object]], right: Sequence[str] = ()) -> None:
+    """Print a table; `right` are the columns of numbers."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    shown = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for name in columns:
+        shown.add_column(name, justify="right" if name in right else "left", overflow="fold")
+    for row in rows:
+        shown.add_row(*(Text("" if value is None else str(value)) for value in row))
+    console().print(shown)

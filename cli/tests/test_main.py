@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: MIT
+"""The command line: its help, its errors, its completion, and that it works from any folder."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+from cli.main import COMMANDS, main, spindle, summary
+
+ROOT = Path(__file__).resolve().parents[2]
+START_S = 0.3
+"""Processor time that the help may take."""
+
+
+def every() -> list[tuple[str, click.Command]]:
+    """All commands by how they are called, those of `show` with it."""
+    found = []
+    for name in COMMANDS:
+        command = spindle.get_command(click.Context(spindle), name)
+        found.append((f"spindle {name}", command))
+        found += [(f"spindle {name} {sub}", one) for sub, one in getattr(command, "commands", {}).items()]
+    return found
+
+
+def call(*words: str, folder: Path = ROOT, **environment: str) -> subprocess.CompletedProcess:
+    """The command of this checkout, called from another folder."""
+    return subprocess.run(
+        [sys.executable, "-m", "cli", *words], cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+def test_cli_every_command_has_help_with_an_example(capsys):
+    for words, command in every():
+        assert main([*words.split()[1:], "--help"]) == 0
+        printed = capsys.readouterr().out
+        examples = [line for line in printed.splitlines() if line.startswith("      ") and words in line]
+        assert examples, words
+        assert "PAPER" not in command.help or "paper" in command.help.lower()
+
+
+def test_cli_help_lists_every_command_with_its_first_line(capsys):
+    assert main(["--help"]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    for name in COMMANDS:
+        assert f"{name} {summary(name)}" in printed
+        assert summary(name).endswith(".")
+
+
+def test_cli_examples_are_accepted():
+    """Each example of the help is words that the command takes."""
+    for words, command in every():
+        for line in command.help.splitlines():
+            if not line.strip().startswith(words) or ">" in line or "|" in line:
+                continue
+            rest = line.split("#")[0].split()[len(words.split()) :]
+            if hasattr(command, "commands") or words in ("spindle try", "spindle completion"):
+                continue
+            command.make_context(words, [word.strip("'") for word in rest], resilient_parsing=False)
+
+
+def test_cli_help_starts_fast():
+    """Processor time, because others may be at work on this machine."""
+    call("--help")
+    before = os.times()
+    assert call("--help").returncode == 0
+    after = os.times()
+    took = after.children_user - before.children_user + after.children_system - before.children_system
+    assert took < START_S
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["reprot"], "error: there is no command 'reprot'; did you mean 'report'?; `spindle --help` has an example"),
+        (["run", "--minutes", "-1"], "`spindle run --help` has an example"),
+        (["verify", "--sample", "1", "--minutes", "1"], "both say when to stop"),
+        (["run", "--where", "sdet"], "'sdet' has no value; write COLUMN=VALUE"),
+        (["reference"], "give --profile, or --check alone"),
+    ],
+)
+def test_cli_wrong_words_are_one_message(capsys, words, message):
+    assert main(words) == 2
+    printed = capsys.readouterr().err
+    assert printed.startswith("error: ") and printed.count("\n") == 1
+    assert message in printed
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["status", "--profile", "quik"], "did you mean 'quick'"),
+        (["show", "cell", "--profile", "smoke", "no.such.cell"], "profile smoke has no such cell"),
+        (["show", "paper", "nobody2000"], "'nobody2000' is unknown"),
+        (["shell", "no.such.cell"], "no profile has such a cell"),
+        (["verify", "--cells", "nothing*"], "the reference has no such cell"),
+        (["run", "no.such.cell"], "no cell or run of profile quick"),
+        (["guest"], "no other guest than the lean Linux"),
+        (["box"], "`spindle guest`"),
+    ],
+)
+def test_cli_what_is_not_there_is_one_message(capsys, words, message):
+    assert main(words) == 1
+    printed = capsys.readouterr().err
+    assert printed.startswith("error: ") and printed.count("\n") == 1
+    assert message in printed
+
+
+def test_cli_paths_are_those_of_the_folder_that_it_is_called_from(tmp_path):
+    done = call("import", "--profile", "smoke", "part1.tar.zst", folder=tmp_path)
+    assert done.returncode == 1
+    assert f"{tmp_path}/part1.tar.zst" in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_cli_reader_that_has_enough_is_no_error(tmp_path):
+    done = subprocess.run(
+        f"{sys.executable} -m cli status --profile full --cells | head -n 1", shell=True, cwd=ROOT, text=True,
+        capture_output=True, check=False,
+    )  # fmt: skip
+    assert done.stdout.startswith("cell")
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [
+        ("sta", "status"),
+        ("show dri", "drive"),
+        ("show drive deskstar-75", "deskstar-75gxp"),
+        ("try --sched", "--scheduler"),
+        ("try --scheduler ho", "host"),
+        ("run --profile smoke ide-piix.deskstar-75gxp.tnone.both.rawio-read-r", "rawio-read-random.s01"),
+    ],
+)
+def test_cli_completes_names(words, wanted):
+    typed = f"spindle {words}"
+    done = call(
+        _SPINDLE_COMPLETE="bash_complete", COMP_WORDS=typed, COMP_CWORD=str(len(typed.split()) - 1)
+    )  # fmt: skip
+    assert any(line.endswith(wanted) for line in done.stdout.splitlines()), done.stdout + done.stderr
+
+
+def test_cli_completion_script_names_the_command(capsys):
+    assert main(["completion", "bash"]) == 0
+    assert "_SPINDLE_COMPLETE=bash_complete" in capsys.readouterr().out
