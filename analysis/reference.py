@@ -287,8 +287,8 @@ def moved_inputs(line: dict[str, str], there: dict[str, str]) -> list[str]:
 
 
 def differences(result: dict, reference: Reference) -> list[str]:
-    """What is other in a result than in the reference's line of its cell: numbers, phases, and the hashes of metrics and
-    trace where the reference has them."""
+    """What is other in a result than in the reference's line of its cell: numbers, phases, and, where the reference has
+    them, the hashes of metrics and trace."""
     (line, phases), there = lines_of(result), reference.cells[result["id"]]
     wrong = [f"{name} is {line[name]}, not {there[name]}" for name in NUMBERS if line[name] != there[name]]
     if phases != reference.phases.get(result["id"], []):

@@ -226,38 +226,41 @@ class Verification:
 
 
 def verify(
-    found: Population,
-    seed: int,
+    done: Verification,
+    references: dict[str, reference.Reference],
     sample: int | None = None,
     minutes: float | None = None,
     say: Callable[[str], None] = lambda line: None,
-) -> Iterator[Verification]:
-    """Measure cells of the reference in the order of a seed, one after the other: so many, or those that begin within
-    so many minutes. Yields after each cell, so that whoever stops it keeps what is done. Raises EnvironmentMissing for
-    a lab that is not as it was built."""
+) -> None:
+    """Measure cells in the order of a seed, one after the other: so many, or those that begin within so many minutes.
+    What came of each is in `done` at once, so that whoever stops it keeps it. Raises EnvironmentMissing for a lab that
+    is not as it was built."""
     build = paths.build()
-    order = drawn(found.entries, seed)
+    order = drawn(done.entries, done.seed)
     todo = order if sample is None else order[:sample]
     require_built(todo, build)
-    done = Verification(seed, found.entries)
     began = time.monotonic()
     for number, entry in enumerate(todo, start=1):
         if minutes is not None and number > 1 and time.monotonic() - began > minutes * 60:
             return
         of = f" of {len(todo)}" if minutes is None else ""
         say(f"{number}{of}: {entry.cell} ...")
-        start = time.monotonic()
         done.verdicts.append(Verdict(entry, STOPPED, (), ("it was begun and has not ended",)))
-        try:
-            outcome = determinism.execute(entry.run, build, lambda line, which=number: say(f"{which}: {line}"))
-            verdict = judge(entry, found.references[entry.paper], outcome.results[entry.cell], time.monotonic() - start)
-        except EnvironmentMissing:
-            raise
-        except SpindleError as error:
-            verdict = Verdict(entry, FAILED, (), (str(error),), seconds=time.monotonic() - start)
+        verdict = one_cell(entry, references[entry.paper], build, say)
         done.verdicts[-1] = verdict
         say(f"{number}{of}: {verdict.words()} ({verdict.seconds:.0f} s)")
-        yield done
+
+
+def one_cell(entry: Entry, committed: reference.Reference, build: Path, say: Callable[[str], None]) -> Verdict:
+    """Measure one cell and compare it. Raises EnvironmentMissing where the machine lacks something."""
+    start = time.monotonic()
+    try:
+        outcome = determinism.execute(entry.run, build, say)
+    except EnvironmentMissing:
+        raise
+    except SpindleError as error:
+        return Verdict(entry, FAILED, (), (str(error),), seconds=time.monotonic() - start)
+    return judge(entry, committed, outcome.results[entry.cell], time.monotonic() - start)
 
 
 def conclusions(done: Verification) -> Iterator[str]:

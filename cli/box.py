@@ -15,6 +15,6 @@ def command() -> int:
     from lab.cell.errors import EnvironmentMissing
 
     raise EnvironmentMissing(
-        "box: no guest can be prepared yet that a box is made of (`spindle guest`); `spindle try` gives commands to the "
-        "lean Linux"
+        "box: no guest can be prepared yet that a box is made of (`spindle guest`); `spindle try` gives commands to "
+        "the lean Linux"
     )

@@ -56,8 +56,8 @@ def cell(profile: str, cell: str) -> int:
     \b
         spindle show cell ide-piix.deskstar-75gxp.tnone.both.rawio-read-random.s01
     """
-    from lab.cell import config, paths, planning, store
     from lab.cell import cells as lab_cells
+    from lab.cell import config, paths, planning, store
     from lab.cell.errors import ConfigError
 
     config.require_profile(profile)
@@ -145,7 +145,8 @@ def summary_of(paper: str, profile: str) -> dict:
     path = paths.ROOT / "results" / profile / paper / "summary.json"
     if not path.is_file():
         raise EnvironmentMissing(
-            f"{config.show(path)}: there is no report yet; `spindle report --profile {profile} --paper {paper}` makes it"
+            f"{config.show(path)}: there is no report yet; `spindle report --profile {profile} --paper {paper}` makes "
+            "it"
         )
     return files.read_json(path)
 

@@ -49,8 +49,7 @@ def command(
     done = verify.Verification(seed, found.entries)
     stopped = False
     try:
-        for done in verify.verify(found, seed, sample, minutes, lambda line: click.echo(line, err=True)):
-            pass
+        verify.verify(done, found.references, sample, minutes, lambda line: click.echo(line, err=True))
     except KeyboardInterrupt:
         stopped = True
     show(done)

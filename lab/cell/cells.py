@@ -333,8 +333,8 @@ def run(profile: str, run_id: str) -> Run:
 
 
 def up_to(cell_id: str) -> Run | None:
-    """The run that serves a cell of any profile, without what comes behind the cell, which is no input of it; None if no
-    profile has such a cell."""
+    """The run that serves a cell of any profile, without what comes behind the cell, which is no input of it. None if
+    no profile has such a cell."""
     for profile in config.profiles():
         for one in cells(profile):
             if one.id == cell_id:

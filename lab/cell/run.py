@@ -11,6 +11,7 @@ import argparse
 import errno
 import signal
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -89,9 +90,15 @@ def serve(profile: str, run_id: str, left: Callable[[str, str], str] | None = No
     log_path.parent.mkdir(parents=True, exist_ok=True)
     boot.require_space(log_path.parent, boot.space_needed(run))
     with open(log_path, "w", encoding="utf-8") as log, lock.scratch("run") as folder:
+        told = time.monotonic()
 
         def say(line: str) -> None:
+            nonlocal told
             print(line, file=log, flush=True)
+            # A long run says how far it is, too, but not each of its cells.
+            if time.monotonic() - told >= boot.BEAT_S:
+                told = time.monotonic()
+                print(f"{run_id}: {line}", file=sys.stderr, flush=True)
 
         last_reason = None
         outcome = execute(run, paths.build(), folder, say)

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from lab.cell import cells, paths, progress
+from lab.cell import boot, cells, paths, progress, step
 
 SNAKEFILE = """
 from pathlib import Path
@@ -88,3 +88,24 @@ def test_progress_snakemake_plans_before_it_starts(tmp_path):
         assert done.returncode == 0, done.stdout + done.stderr
         lines = (tmp_path / "results/smoke/asked.txt").read_text().splitlines()
         assert lines == [f"asked {name}" for name in listed.split()]
+
+
+def test_progress_a_trace_that_is_being_written_says_how_far_the_run_is(tmp_path):
+    path = tmp_path / "io.trace"
+    path.write_text("# spindle-trace/1\ndisk0 R 1 8 0 5 6 7000000000 7 1 miss\ndisk0 R 1 8 0 5 6 8000")
+    assert boot.reached_ns(path) == 7_000_000_000
+    said = []
+    supervisor = boot.Supervisor(tmp_path, 1, said.append)
+    supervisor._beat(supervisor.began + boot.BEAT_S - 1)
+    supervisor._beat(supervisor.began + 2 * boot.BEAT_S)
+    supervisor._beat(supervisor.began + 2 * boot.BEAT_S + 1)
+    assert said == ["7 s of virtual time after 2 min"]
+    path.write_text("# spindle-trace/1\n")
+    assert boot.reached_ns(path) is None
+
+
+def test_progress_a_long_step_says_each_minute_that_it_is_at_work(tmp_path, monkeypatch, capfd):
+    monkeypatch.setattr(step, "AGAIN_S", 0.2)
+    command = ["sh", "-c", "echo 'at 3 s of virtual time'; sleep 1"]
+    assert step.run("image x", "10 min", tmp_path / "image.log", command) == 0
+    assert "image x: 0 min of about 10 min: at 3 s of virtual time" in capfd.readouterr().err
