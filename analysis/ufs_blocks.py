@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What a cell on UFS wrote and read: data, directories, inodes, bitmaps or superblock.
 
-    python -m lab.cell.attempt --fs ffs --workload postmark --keep out --keep-disk
+    spindle try --fs ffs --workload postmark --keep out --keep-disk
     python -m analysis.ufs_blocks --image out/disk.img out/io.trace
     python -m analysis.ufs_blocks --image EMPTY.img results/full/cells/<cell>/io.trace
 

@@ -36,6 +36,31 @@ def test_readme_paths_exist():
     assert not missing
 
 
+def test_links_between_pages_lead_somewhere():
+    """Links of all pages to files of the repository, and to sections of pages."""
+    listed = subprocess.run(["git", "ls-files", "*.md"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    missing, seen = [], 0
+    for page in map(Path, listed.splitlines()):
+        for target in re.findall(r"\]\(([^)\s]+)\)", read(page)):
+            if re.match(r"[a-z]+:", target):
+                continue
+            seen += 1
+            name, _, section = target.partition("#")
+            path = (ROOT / page).parent / name if name else ROOT / page
+            if not path.exists():
+                missing.append(f"{page}: {target}: there is no such file")
+            elif section and section not in sections(path.read_text(encoding="utf-8")):
+                missing.append(f"{page}: {target}: there is no such section")
+    assert seen > 20
+    assert not missing, "\n".join(missing)
+
+
+def sections(page: str) -> set[str]:
+    """The names by which links reach a page's sections, as Git's hosts make them of headings."""
+    headings = re.findall(r"^#+ (.*)$", page, re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
 def test_make_help_lists_targets():
     listed = set(re.findall(r"^# make ([a-z]+)", read("Makefile"), re.M))
     assert listed == make_targets() - {"help"}

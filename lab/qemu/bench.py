@@ -64,7 +64,7 @@ def measure(one: cells.Run, build: Path, guest: Path) -> tuple[float, str]:
         if process.returncode != 0 or "@spindle" not in (work / "agent.log").read_text(errors="replace"):
             raise SpindleError(
                 f"{build}: QEMU ended with status {process.returncode}: {said or 'no message'}; "
-                "try the run alone with python -m lab.cell.attempt"
+                "try the run alone with spindle try"
             )
         digest = hashlib.sha256((work / "io.trace").read_bytes()).hexdigest()
     return usage.ru_utime + usage.ru_stime, digest
