@@ -16,7 +16,7 @@ from fnmatch import fnmatchcase
 from math import comb
 from pathlib import Path
 
-from analysis import cell_names, reference
+from analysis import cell_names, load, reference
 from lab.cell import built, cells, config, determinism, identity, paths
 from lab.cell.errors import ConfigError, EnvironmentMissing, SpindleError
 
@@ -82,16 +82,36 @@ class Population:
     """Cells of the reference that no paper's sheet has any more."""
 
 
-def population(patterns: tuple[str, ...] = (), paper: str | None = None, folder: Path | None = None) -> Population:
-    """The cells of the papers' references whose ids fit one of the patterns (as a shell's). `folder` is another
-    reference, which may have been taken with `spindle reference --out`. Raises ConfigError where nothing fits."""
+def measured_here(paper: str, profile: str, fits: Callable[[str], bool]) -> reference.Reference:
+    """A profile's finished cells of a paper, in the form of a reference."""
+    config.require_profile(profile)
+    made, results = reference.Reference(), paths.ROOT / "results" / profile
+    for cell in cells.paper_cells(profile, paper):
+        if cell.paper == paper and fits(cell.id) and reference.finished(results, cell.id):
+            made.put(*reference.lines_of(load.checked(results / "cells" / cell.id / "result.json")))
+    return made
+
+
+def population(
+    patterns: tuple[str, ...] = (), paper: str | None = None, folder: Path | None = None, profile: str | None = None
+) -> Population:
+    """The cells of the papers' references whose ids fit one of the patterns (as a shell's). In the place of the
+    committed reference: another `folder`, which may have been taken with `spindle reference --out`, or the results of a
+    `profile` that lie here. Raises ConfigError where nothing fits."""
     chosen = reference.chosen(paper)
     found = Population([], {}, [])
+
+    def fits(cell_id: str) -> bool:
+        return not patterns or any(fnmatchcase(cell_id, pattern) for pattern in patterns)
+
     for one in chosen:
-        committed = reference.read(folder or reference.folder(one.id))
+        if profile is None:
+            committed = reference.read(folder or reference.folder(one.id))
+        else:
+            committed = measured_here(one.id, profile, fits)
         found.references[one.id] = committed
         for cell_id, line in committed.cells.items():
-            if patterns and not any(fnmatchcase(cell_id, pattern) for pattern in patterns):
+            if not fits(cell_id):
                 continue
             run = cells.up_to(cell_id)
             if run is None:
@@ -100,6 +120,12 @@ def population(patterns: tuple[str, ...] = (), paper: str | None = None, folder:
                 found.entries.append(Entry(one.id, cell_id, stratum(cell_id, line["workload"]), run))
     if not found.entries:
         known = sorted({cell for one in found.references.values() for cell in one.cells})
+        if profile is not None:
+            what = f" that fits {patterns[0]}" if patterns else ""
+            raise ConfigError(
+                f"results/{profile}: there is no finished cell{what}; "
+                f"`spindle run --profile {profile} CELL` measures one"
+            )
         if patterns and known:
             raise ConfigError(
                 f"--cells {patterns[0]}: the reference has no such cell; {config.nearest(patterns[0], known)}"

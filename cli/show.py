@@ -80,7 +80,7 @@ def cell(profile: str, cell: str) -> int:
     rows += [(f"identity {name}", digest[:16]) for name, digest in result["identity"].items()]
     rows.append(("files", folder))
     options.table(("cell", cell), rows)
-    click.echo(f"measure it again: spindle run --profile {profile} {cell}")
+    click.echo(f"measure it again and compare: spindle verify --profile {profile} --cells {cell}")
     click.echo(f"its trace: spindle show trace --profile {profile} {cell}")
     return 0
 

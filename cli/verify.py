@@ -9,6 +9,7 @@ then ends with status 1. In the end it says what the sample proves.
     spindle verify --sample 3
     spindle verify --minutes 10 --seed 7
     spindle verify --cells '*.ffs.sdet-*'
+    spindle verify --profile smoke --cells ide-piix.deskstar-75gxp.tnone.both.rawio-read-random.s01
 """
 
 from pathlib import Path
@@ -26,6 +27,8 @@ from cli import options
 @click.option("--minutes", type=click.FloatRange(min=0, min_open=True), help="begin no cell after this time")
 @click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="of the order")
 @click.option("--reference", "folder", type=options.FILE, help="another folder than paper/PAPER/reference")
+@options.profile(default=None, show_default=False,
+                 help="compare with this profile's results here, in the place of the reference")  # fmt: skip
 @click.option("--out", type=options.FILE, help="write verdicts and conclusions to this JSON file")
 def command(
     patterns: tuple[str, ...],
@@ -34,18 +37,21 @@ def command(
     minutes: float | None,
     seed: int,
     folder: Path | None,
+    profile: str | None,
     out: Path | None,
 ) -> int:
     if sample is not None and minutes is not None:
         raise click.UsageError("--sample and --minutes both say when to stop; give one of them")
+    if folder is not None and profile is not None:
+        raise click.UsageError("--reference and --profile both say what to compare with; give one of them")
     from analysis import command as files
     from analysis import verify
 
-    found = verify.population(patterns, paper, folder)
+    found = verify.population(patterns, paper, folder, profile)
     for cell in found.gone:
         click.echo(f"left out: {cell}: no paper's sheet has it any more", err=True)
     whole = f"{len(found.entries)} cells"
-    click.echo(f"seed {seed}; drawn from {whole}; again: spindle verify --seed {seed}", err=True)
+    click.echo(f"seed {seed}: drawn from {whole}", err=True)
     done = verify.Verification(seed, found.entries)
     stopped = False
     try:

@@ -58,6 +58,13 @@ def test_verify_equal(taken, tmp_path, capsys):
     assert written["strata"][-1]["differ_share_at_most"] == 0
 
 
+def test_verify_a_result_that_lies_here(taken, capsys):
+    assert main(["verify", "--profile", "smoke", "--cells", CELL]) == 0
+    assert "equal: numbers and trace are equal" in capsys.readouterr().err
+    assert main(["verify", "--profile", "smoke", "--cells", "ide*"]) == 1
+    assert "error: results/smoke: there is no finished cell that fits ide*; " in capsys.readouterr().err
+
+
 def test_verify_says_what_a_sample_proves(taken, capsys):
     assert ends(taken, "--sample", "1") == 0
     assert "1 of 1 cells from the same inputs are equal; so at most 95.0% of its 2 cells can differ" in (

@@ -23,7 +23,7 @@ BENCHES = {
     "postmark": ["--fs", "ffs", "--workload", "postmark", "--scale", "0.25"],
     "sdet": ["--fs", "softupdates", "--workload", "sdet", "--", "--scripts", "3"],
 }
-"""What is run, in the words of lab.cell.attempt: PostMark on FFS waits for the disk most of the time, SDET on Soft
+"""What is run, in the words of `spindle try`: PostMark on FFS waits for the disk most of the time, SDET on Soft
 Updates makes many short processes."""
 
 
