@@ -8,8 +8,11 @@ import subprocess
 import tomllib
 from pathlib import Path
 
+import click
 import pytest
 import yaml
+
+from cli.main import spindle
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -34,6 +37,44 @@ def test_readme_paths_exist():
     missing = [path for path in paths if not (ROOT / path).exists()]
     assert paths
     assert not missing
+
+
+PAGES = (
+    "README.md",
+    "CONTRIBUTING.md",
+    "CHANGELOG.md",
+    *(str(path.relative_to(ROOT)) for path in (ROOT / "docs").glob("*.md")),
+)
+
+
+def test_pages_name_commands_that_exist():
+    for page in PAGES:
+        for name, sub in re.findall(
+            r"(?<![\w/.-])spindle ([a-z]+)(?: ([a-z]+))?", re.sub(r"\*\*|# .*", "", read(page))
+        ):
+            command = spindle.get_command(click.Context(spindle), name)
+            assert command is not None, f"{page}: there is no `spindle {name}`"
+            assert not sub or sub in getattr(command, "commands", {sub}), f"{page}: spindle {name} {sub}"
+
+
+def test_pages_call_no_module_that_has_a_command():
+    """As far as there is a subcommand, nobody is told to type `python -m`."""
+    left = {"analysis.ufs_blocks", "analysis.directory_cache", "lab.cell.built", "lab.cell.images", "lab.guest.build"}
+    for page in PAGES:
+        assert set(re.findall(r"python -m ([\w.]+\w)", read(page))) <= left, page
+
+
+def test_citation_has_the_version():
+    about = yaml.safe_load(read("CITATION.cff"))
+    assert about["version"] == tomllib.loads(read("pyproject.toml"))["project"]["version"]
+    assert {"cff-version", "message", "title", "authors"} <= about.keys()
+
+
+def test_pre_commit_calls_what_the_gate_calls():
+    hooks = yaml.safe_load(read(".pre-commit-config.yaml"))["repos"][0]["hooks"]
+    assert {"ruff format", "ruff check", "snakefmt"} <= {
+        hook["entry"].removeprefix("build/venv/bin/") for hook in hooks
+    }
 
 
 def test_links_between_pages_lead_somewhere():
