@@ -257,10 +257,11 @@ def verify(
     sample: int | None = None,
     minutes: float | None = None,
     say: Callable[[str], None] = lambda line: None,
+    beat: Callable[[str], None] = lambda line: None,
 ) -> None:
     """Measure cells in the order of a seed, one after the other: so many, or those that begin within so many minutes.
-    What came of each is in `done` at once, so that whoever stops it keeps it. Raises EnvironmentMissing for a lab that
-    is not as it was built."""
+    What came of each is in `done` at once, so that whoever stops it keeps it. `say` gets a line before and behind each
+    cell, `beat` how far the one at work is. Raises EnvironmentMissing for a lab that is not as it was built."""
     build = paths.build()
     order = drawn(done.entries, done.seed)
     todo = order if sample is None else order[:sample]
@@ -272,16 +273,16 @@ def verify(
         of = f" of {len(todo)}" if minutes is None else ""
         say(f"{number}{of}: {entry.cell} ...")
         done.verdicts.append(Verdict(entry, STOPPED, (), ("it was begun and has not ended",)))
-        verdict = one_cell(entry, references[entry.paper], build, say)
+        verdict = one_cell(entry, references[entry.paper], build, beat)
         done.verdicts[-1] = verdict
         say(f"{number}{of}: {verdict.words()} ({verdict.seconds:.0f} s)")
 
 
-def one_cell(entry: Entry, committed: reference.Reference, build: Path, say: Callable[[str], None]) -> Verdict:
+def one_cell(entry: Entry, committed: reference.Reference, build: Path, beat: Callable[[str], None]) -> Verdict:
     """Measure one cell and compare it. Raises EnvironmentMissing where the machine lacks something."""
     start = time.monotonic()
     try:
-        outcome = determinism.execute(entry.run, build, say)
+        outcome = determinism.execute(entry.run, build, beat)
     except EnvironmentMissing:
         raise
     except SpindleError as error:

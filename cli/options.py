@@ -3,7 +3,9 @@
 
 import argparse
 import sys
-from collections.abc import Callable, Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -120,6 +122,45 @@ def console(error: bool = False):
 
     stream = sys.stderr if error else sys.stdout
     return Console(file=stream, highlight=False, width=None if stream.isatty() else 1000, soft_wrap=not stream.isatty())
+
+
+AGAIN_S = 60
+"""Without a terminal, what changes all the time is printed as often as this."""
+
+
+@contextmanager
+def progress(about: Callable[[], str] = lambda: "") -> Iterator[tuple[Callable[[str], None], Callable[[str], None]]]:
+    """Two functions for a long command: the first prints a line that stays, the second says how far it is. On a
+    terminal that stands in one line at the bottom, with `about` behind it; else it is printed once a minute."""
+    if sys.stderr.isatty():
+        shown = console(error=True)
+        with shown.status("") as status:
+
+            def say(line: str) -> None:
+                shown.print(line, markup=False)
+                status.update(escaped(about()))
+
+            def beat(line: str) -> None:
+                status.update(escaped("; ".join(part for part in (line, about()) if part)))
+
+            yield say, beat
+        return
+    told = time.monotonic()
+
+    def seldom(line: str) -> None:
+        nonlocal told
+        if time.monotonic() - told >= AGAIN_S:
+            told = time.monotonic()
+            click.echo(line, err=True)
+
+    yield lambda line: click.echo(line, err=True), seldom
+
+
+def escaped(text: str) -> str:
+    """Without what rich takes for markup."""
+    from rich.markup import escape
+
+    return escape(text)
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]], right: Sequence[str] = ()) -> None:

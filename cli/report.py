@@ -18,6 +18,8 @@ from cli import options
 @options.profile()
 @click.option("--paper", type=options.PAPER, help="only this one's report; default: all papers")
 def command(profile: str, paper: str | None) -> int:
-    from lab.cell import workflow
+    from lab.cell import progress, workflow
 
-    return 1 if workflow.report(profile, paper) else 0
+    with options.progress(lambda: progress.time_left(profile)) as (say, _):
+        without = workflow.report(profile, paper, say)
+    return 1 if without else 0

@@ -30,7 +30,9 @@ def values(ctx: click.Context, param: click.Parameter, words: tuple[str, ...]) -
               help="cells with this value (a pattern) in that column of the sheet; may be repeated")  # fmt: skip
 @click.argument("what", nargs=-1, type=options.CELL)
 def command(profile: str, minutes: float | None, where: dict[str, str], what: tuple[str, ...]) -> int:
-    from lab.cell import workflow
+    from lab.cell import progress, workflow
 
-    workflow.measure(profile, workflow.targets(profile, list(what), where), minutes)
+    targets = workflow.targets(profile, list(what), where)
+    with options.progress(lambda: progress.time_left(profile)) as (say, _):
+        workflow.measure(profile, targets, minutes, say)
     return 0

@@ -55,7 +55,8 @@ def command(
     done = verify.Verification(seed, found.entries)
     stopped = False
     try:
-        verify.verify(done, found.references, sample, minutes, lambda line: click.echo(line, err=True))
+        with options.progress() as (say, beat):
+            verify.verify(done, found.references, sample, minutes, say, beat)
     except KeyboardInterrupt:
         stopped = True
     show(done)

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """The command line: its help, its errors, its completion, and that it works from any folder."""
 
+import contextlib
 import os
+import pty
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +11,9 @@ from pathlib import Path
 import click
 import pytest
 
+from cli import options
 from cli.main import COMMANDS, main, spindle, summary
+from lab.cell import archive
 
 ROOT = Path(__file__).resolve().parents[2]
 START_S = 0.3
@@ -111,10 +115,18 @@ def test_cli_what_is_not_there_is_one_message(capsys, words, message):
 
 
 def test_cli_paths_are_those_of_the_folder_that_it_is_called_from(tmp_path):
-    done = call("import", "--profile", "smoke", "part1.tar.zst", folder=tmp_path)
+    (tmp_path / "io.trace").write_text("no trace\n")
+    done = call("show", "trace", "io.trace", folder=tmp_path)
     assert done.returncode == 1
-    assert f"{tmp_path}/part1.tar.zst" in done.stderr
-    assert not list(tmp_path.iterdir())
+    assert done.stderr.startswith(f"error: {tmp_path}/io.trace: ")
+
+
+def test_cli_files_are_given_to_the_lab_with_their_whole_paths(tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(archive, "take_all", lambda profile, files: asked.extend(files) or 0)
+    monkeypatch.chdir(tmp_path)
+    assert main(["import", "part1.tar.zst"]) == 0
+    assert asked == [tmp_path / "part1.tar.zst"]
 
 
 def test_cli_reader_that_has_enough_is_no_error(tmp_path):
@@ -148,3 +160,29 @@ def test_cli_completes_names(words, wanted):
 def test_cli_completion_script_names_the_command(capsys):
     assert main(["completion", "bash"]) == 0
     assert "_SPINDLE_COMPLETE=bash_complete" in capsys.readouterr().out
+
+
+def test_cli_progress_without_a_terminal_is_lines_once_a_minute(capsys, monkeypatch):
+    clock = [0.0]
+    monkeypatch.setattr(options.time, "monotonic", lambda: clock[0])
+    with options.progress() as (say, beat):
+        say("1 of 2: begun")
+        for clock[0] in (10, 61, 62, 130):
+            beat(f"at {clock[0]}")
+    assert capsys.readouterr().err.splitlines() == ["1 of 2: begun", "at 61", "at 130"]
+
+
+def test_cli_progress_on_a_terminal_is_one_line_at_the_bottom():
+    code = "from cli import options\nwith options.progress(lambda: '[3 of 4]') as (say, beat):\n"
+    code += "    say('[one] line')\n    beat('far')\n    __import__('time').sleep(0.5)\n"
+    main_end, other = pty.openpty()
+    done = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stderr=other, stdout=other)
+    os.close(other)
+    shown = b""
+    with contextlib.suppress(OSError):  # a terminal whose program has ended
+        while data := os.read(main_end, 4096):
+            shown += data
+    assert done.wait() == 0
+    text = shown.decode()
+    assert "[one] line\r\n" in text
+    assert "far; [3 of 4]" in text

@@ -8,7 +8,7 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -38,9 +38,18 @@ def _passing_on(process: subprocess.Popen) -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def snakemake(profile: str, *targets: str, minutes: float | None = None) -> int:
-    """Run Snakemake on targets and print what it says; returns its exit status. After so many minutes it gets SIGTERM:
-    then it begins no new run and waits for those at work."""
+Say = Callable[[str], None]
+"""What prints a line."""
+
+
+def tell(line: str) -> None:
+    """Print a line at once."""
+    print(line, flush=True)
+
+
+def snakemake(profile: str, *targets: str, minutes: float | None = None, say: Say = tell) -> int:
+    """Run Snakemake on targets and pass on what it says; returns its exit status. After so many minutes it gets
+    SIGTERM: then it begins no new run and waits for those at work."""
     command = [program(), "--profile", f"config/profiles/{profile}", *targets]
     if minutes is not None:
         command = ["timeout", "--signal=TERM", f"{minutes:g}m", *command]
@@ -52,7 +61,7 @@ def snakemake(profile: str, *targets: str, minutes: float | None = None) -> int:
         try:
             for line in process.stdout or ():
                 if not QUIET.match(line):
-                    print(line, end="", flush=True)
+                    say(line.rstrip("\n"))
         except KeyboardInterrupt:
             # The terminal told Snakemake, too; it ends its runs.
             process.wait()
@@ -68,32 +77,32 @@ def _check(status: int, what: str) -> None:
         )
 
 
-def _begin(profile: str, what: str) -> None:
+def _begin(profile: str, what: str, say: Say) -> None:
     """Lock the results, drop what has to run again, and build the lab where something of it is missing."""
     config.require_profile(profile)
     lock.keep(lock.RESULTS, alone=True, what=what)
     if retry.prepare(profile):
-        _check(snakemake(profile, "lab"), f"{what}: the lab")
+        _check(snakemake(profile, "lab", say=say), f"{what}: the lab")
 
 
-def report(profile: str, paper: str | None = None) -> int:
+def report(profile: str, paper: str | None = None, say: Say = tell) -> int:
     """Make the reports of a profile, or one paper's; returns how many cells have no number, having named them. Raises
     SpindleError where there is no report."""
     if paper is not None:
         papers.folder(paper)
     what = f"report of profile {profile}" + (f", {paper}" if paper else "")
-    _begin(profile, what)
-    _check(snakemake(profile, f"{paper}.report" if paper else "report"), what)
-    print(f"results/{profile}/{f'{paper}/' if paper else ''}report.pdf is ready", flush=True)
+    _begin(profile, what, say)
+    _check(snakemake(profile, f"{paper}.report" if paper else "report", say=say), what)
+    say(f"results/{profile}/{f'{paper}/' if paper else ''}report.pdf is ready")
     return failures.tell(profile, paper)
 
 
-def measure(profile: str, targets: list[str], minutes: float | None = None) -> None:
+def measure(profile: str, targets: list[str], minutes: float | None = None, say: Say = tell) -> None:
     """Bring targets up to date, or as much of them as begins within so many minutes; no target stands for all cells.
     Raises SpindleError where something else than the time ended it."""
     what = f"run of profile {profile}"
-    _begin(profile, what)
-    status = snakemake(profile, *(targets or [MEASURED]), minutes=minutes)
+    _begin(profile, what, say)
+    status = snakemake(profile, *(targets or [MEASURED]), minutes=minutes, say=say)
     if minutes is None or status not in TIME_UP:
         _check(status, what)
     print(failures.count(profile), file=sys.stderr)
