@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NoReturn
 
 import click
 
@@ -69,11 +70,13 @@ def profile(**settings) -> Callable:
 
 
 class Parsed(click.Command):
-    """A command whose words a program of the lab reads itself, by its argparse parser; click has its help and its
-    completion from there."""
+    """A command whose words an argparse parser of the lab reads; click has its help and its completion from there."""
 
-    def __init__(self, name: str, help: str, parser: argparse.ArgumentParser, run: Callable[[list[str]], int]) -> None:
+    def __init__(
+        self, name: str, help: str, parser: argparse.ArgumentParser, run: Callable[[argparse.Namespace], int]
+    ) -> None:
         super().__init__(name, params=_parameters(parser), help=help, callback=lambda: None)
+        self.parser = parser
         self.run = run
 
     def make_context(self, info_name, args, parent=None, **extra):
@@ -89,7 +92,11 @@ class Parsed(click.Command):
         return ctx
 
     def invoke(self, ctx):
-        return self.run(ctx.args)
+        def refuse(message: str) -> NoReturn:
+            raise click.UsageError(message, ctx)
+
+        self.parser.error = refuse
+        return self.run(self.parser.parse_args(ctx.args))
 
 
 def _parameters(parser: argparse.ArgumentParser) -> list[click.Parameter]:

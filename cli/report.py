@@ -20,6 +20,7 @@ from cli import options
 def command(profile: str, paper: str | None) -> int:
     from lab.cell import progress, workflow
 
+    workflow.require_installed()
     with options.progress(lambda: progress.time_left(profile)) as (say, _):
         without = workflow.report(profile, paper, say)
     return 1 if without else 0

@@ -32,6 +32,7 @@ def values(ctx: click.Context, param: click.Parameter, words: tuple[str, ...]) -
 def command(profile: str, minutes: float | None, where: dict[str, str], what: tuple[str, ...]) -> int:
     from lab.cell import progress, workflow
 
+    workflow.require_installed()
     targets = workflow.targets(profile, list(what), where)
     with options.progress(lambda: progress.time_left(profile)) as (say, _):
         workflow.measure(profile, targets, minutes, say)

@@ -14,4 +14,4 @@ A file system is mounted at /mnt before, unmounted and checked behind it.
 from cli import options
 from lab.cell import attempt
 
-command = options.Parsed("try", __doc__, attempt.parser(), attempt.main)
+command = options.Parsed("try", __doc__, attempt.parser(), attempt.attempt)

@@ -85,6 +85,8 @@ def test_cli_help_starts_fast():
         (["verify", "--sample", "1", "--minutes", "1"], "both say when to stop"),
         (["run", "--where", "sdet"], "'sdet' has no value; write COLUMN=VALUE"),
         (["reference"], "give --profile, or --check alone"),
+        (["try", "--no-such"], "error: unrecognized arguments: --no-such; `spindle try --help` has an example"),
+        (["try", "--scheduler", "hst", "--", "true"], "invalid choice: 'hst'"),
     ],
 )
 def test_cli_wrong_words_are_one_message(capsys, words, message):

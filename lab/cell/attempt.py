@@ -185,8 +185,12 @@ def run_of(options: argparse.Namespace) -> cells.Run:
 
 def main(argv: list[str] | None = None) -> int:
     """Command line."""
+    return attempt(parse(argv))
+
+
+def attempt(options: argparse.Namespace) -> int:
+    """Try what was asked for; returns the exit status."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    options = parse(argv)
     try:
         one = run_of(options)
         build = paths.build()

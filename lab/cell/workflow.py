@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from lab.cell import cells, config, failures, lock, papers, paths, retry
-from lab.cell.errors import ConfigError, SpindleError
+from lab.cell.errors import ConfigError, EnvironmentMissing, SpindleError
 
 QUIET = re.compile(r"Select jobs|Execute [0-9]")
 """Two kinds of Snakemake's own lines that no setting leaves out."""
@@ -26,6 +26,18 @@ MEASURED = "measured"
 def program() -> str:
     """Snakemake of the locked Python."""
     return str(Path(sys.executable).with_name("snakemake"))
+
+
+def require_installed() -> None:
+    """Refuse a Python of the build directory that is another than the locks name. Raises EnvironmentMissing."""
+    if Path(sys.prefix) != paths.build() / "venv":
+        return
+    done = subprocess.run(
+        ["envs/bootstrap", "--installed"], cwd=paths.ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    if done.returncode:
+        raise EnvironmentMissing(done.stderr.strip().removeprefix("error: "))
 
 
 @contextmanager

@@ -2,11 +2,14 @@
 """Snakemake as the commands call it: the lab first, the results locked, and how a part ends."""
 
 import os
+import shutil
+import sys
+from pathlib import Path
 
 import pytest
 
 from lab.cell import cells, failures, lock, paths, retry, workflow
-from lab.cell.errors import ConfigError, SpindleError
+from lab.cell.errors import ConfigError, EnvironmentMissing, SpindleError
 
 FIRST = cells.PAPERS[0]
 CELL = "ide-piix.deskstar-75gxp.tnone.both.rawio-read-random.s01"
@@ -113,6 +116,17 @@ def test_targets_are_cells_runs_patterns_and_names():
 def test_targets_that_are_not_there_are_refused(words, where, message):
     with pytest.raises(ConfigError, match=message):
         workflow.targets("smoke", words, where)
+
+
+def test_another_python_than_the_locks_name_is_refused(lab, monkeypatch):
+    root = Path(workflow.__file__).resolve().parents[2]
+    (paths.ROOT / "envs").mkdir()
+    for name in ("bootstrap", "requirements.lock"):
+        shutil.copy(root / "envs" / name, paths.ROOT / "envs" / name)
+    workflow.require_installed()
+    monkeypatch.setattr(sys, "prefix", str(paths.build() / "venv"))
+    with pytest.raises(EnvironmentMissing, match=r"^the locked Python is not in .*run 'make bootstrap'"):
+        workflow.require_installed()
 
 
 def test_snakemake_gets_sigterm_in_the_place_of_whoever_called_it(pretended):
