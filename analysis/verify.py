@@ -63,7 +63,9 @@ class Verdict:
             return f"{MOVED}: {', '.join(self.moved)}; {found}"
         if self.outcome == DIFFERENT:
             return f"{DIFFERENT} from equal inputs: {found}"
-        return f"{self.outcome}: {found}" if self.outcome != EQUAL or not self.trace else f"{EQUAL}: {found}"
+        if self.moved:
+            found += f"; its inputs moved: {', '.join(self.moved)}"
+        return f"{self.outcome}: {found}"
 
 
 def stratum(cell_id: str, workload: str) -> str:
