@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Cells and runs: a sheet's rows times a profile's repetitions."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from fnmatch import fnmatchcase
 from functools import cache
 
@@ -348,7 +348,7 @@ def matching(profile: str, word: str) -> list[Cell]:
     return [one for one in cells(profile) if word in (one.id, one.run) or fnmatchcase(one.id, word)]
 
 
-SELECTABLE = ("paper", "controller", "drive", "array", "tags", "scheduler", "file_system", "workload", "scale", "seed")
+SELECTABLE = tuple(field.name for field in fields(Cell) if field.name not in ("words", "tables", "set"))
 """What cells can be chosen by, besides their ids."""
 
 

@@ -36,7 +36,10 @@ def command(run: cells.Run, build: str, work: str) -> list[str]:
     """QEMU's command line, with the guest's console on the terminal."""
     made = job.qemu_command(run, build, work, identity.kernel_append())
     made = [word.replace(f"time-limit-s={job.time_limit_s(run)}", f"time-limit-s={LIMIT_S}") for word in made]
-    at = made.index(f"file:{work}/console.log")
+    console = f"file:{work}/console.log"
+    if console not in made:
+        raise ConfigError(f"{run.id}: its guest has no console on the first serial port; take a cell of the lean Linux")
+    at = made.index(console)
     return [*made[: at - 1], "-chardev", "stdio,id=console,signal=off", "-serial", "chardev:console", *made[at + 1 :]]
 
 
