@@ -31,7 +31,7 @@ def run(name: str, about: str, log: Path, command: list[str], environment: dict[
     with open(log, "wb") as out:
         try:
             process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=environment)
-            status = _wait(process, name, about, log, began)
+            status = _wait(process, name, log, began)
         except OSError as error:
             out.write(f"{command[0]}: {error.strerror}; `make doctor` names its package\n".encode())
             status = 127
@@ -45,7 +45,7 @@ def run(name: str, about: str, log: Path, command: list[str], environment: dict[
     return 1
 
 
-def _wait(process: subprocess.Popen, name: str, about: str, log: Path, began: float) -> int:
+def _wait(process: subprocess.Popen, name: str, log: Path, began: float) -> int:
     """Wait for a command's end; each minute say that it is at work, with the last line of its log."""
     try:
         while True:
@@ -53,7 +53,7 @@ def _wait(process: subprocess.Popen, name: str, about: str, log: Path, began: fl
                 return process.wait(timeout=AGAIN_S)
             except subprocess.TimeoutExpired:
                 minutes = (time.monotonic() - began) / 60
-                print(f"{name}: {minutes:.0f} min of about {about}: {last_line(log)}", file=sys.stderr, flush=True)
+                print(f"{name}: at work for {minutes:.0f} min: {last_line(log)}", file=sys.stderr, flush=True)
     except BaseException:
         # As subprocess.run does: nobody is left to wait for it.
         process.kill()

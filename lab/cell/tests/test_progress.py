@@ -108,4 +108,4 @@ def test_progress_a_long_step_says_each_minute_that_it_is_at_work(tmp_path, monk
     monkeypatch.setattr(step, "AGAIN_S", 0.2)
     command = ["sh", "-c", "echo 'at 3 s of virtual time'; sleep 1"]
     assert step.run("image x", "10 min", tmp_path / "image.log", command) == 0
-    assert "image x: 0 min of about 10 min: at 3 s of virtual time" in capfd.readouterr().err
+    assert "image x: at work for 0 min: at 3 s of virtual time" in capfd.readouterr().err
