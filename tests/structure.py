@@ -24,7 +24,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PICTURE = ROOT / "docs" / "structure.svg"
-PACKAGES = ("lab", "workloads", "analysis", "paper")
+PACKAGES = ("lab", "workloads", "analysis", "paper", "cli")
 """Folders with Python code that is no test."""
 CRATES = Path("lab/disk")
 APART = ("fuzz",)
@@ -185,6 +185,7 @@ class Box:
 
 ABOUT = {
     "paper/<paper>": "one folder for each paper, found by its name",
+    "cli": "the command spindle",
     "paper": "from data to reports",
     "analysis": "from results to tables and claims",
     "lab/cell": "one row of a sheet, one run of QEMU, one result",

@@ -14,7 +14,7 @@ from lab.cell import papers
 ROOT = Path(__file__).resolve().parents[1]
 CODE = {".py", ".smk", ".sh", ".rs", ".c", ".h", ".toml", ".json", ".yaml", ".j2", ".patch", ""}
 """Suffixes of files that are code; prose may name a paper."""
-ORDER = ("lab", "analysis", "paper")
+ORDER = ("lab", "analysis", "paper", "cli")
 """A package imports from itself and from those before it."""
 
 
