@@ -49,7 +49,7 @@ struct options {
     uint32_t scale;             /* of the work and the file, in millionths */
     uint64_t kib;               /* of a request */
     uint64_t depth;             /* 0: synchronous calls */
-    uint64_t bytes;             /* to move on each device; 0: until time_ms is over */
+    uint64_t bytes;             /* to move on each device or in the file; 0: until time_ms is over */
     uint64_t time_ms;
     uint64_t start_permille;
     uint64_t offset_bytes;
@@ -121,6 +121,8 @@ static void read_options(char **argv)
 
     if ((options.device_count == 0) == (options.directory == NULL))
         die_usage("give --device PATH, once for each device, or --dir DIR, and not both");
+    if (options.directory != NULL && options.bytes == 0 && options.time_ms == 0)
+        options.bytes = options.file_bytes;
     if ((options.bytes == 0) == (options.time_ms == 0))
         die_usage("give --bytes N, what to move on each device, or --time-ms N, and not both");
     if (options.depth == 0 && options.device_count > 1)

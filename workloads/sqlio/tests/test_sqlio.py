@@ -116,7 +116,7 @@ def test_run_of_a_time_ends(sqlio, disk):
 
 
 def test_run_says_what_sqlio_said(sqlio, disk):
-    """Table 8: MB/s, IO/s, operation, KB, depth, caching, threads, time, KB of the file, seconds, ms of user and kernel."""
+    """Table 8: MB/s, IO/s, operation, KB, depth, caching, threads, time, KB of the file, s, ms of user and kernel."""
     words = ["--device", disk, "--op", "read", "--pattern", "random", "--seed", 1, "--depth", 3, "--bytes", 800 * KIB]
     done = run(sqlio, *words)
     elapsed_ns = metrics(done)["elapsed_ns"]
@@ -163,7 +163,7 @@ GOOD = ("--op", "read", "--pattern", "sequential", "--seed", "1")
         (["--device", "DISK"], "give --bytes N, what to move on each device, or --time-ms N"),
         (["--device", "DISK", "--bytes", "8192", "--time-ms", "1"], "and not both"),
         (["--device", "DISK", "--bytes", "8192", "--kib", "0"], "--kib 0: give a whole number from 1 to 16384"),
-        (["--device", "DISK", "--bytes", "8192", "--depth", "1025"], "--depth 1025: give a whole number from 0 to 1024"),
+        (["--device", "DISK", "--bytes", "8192", "--depth", "1025"], "--depth 1025: give a whole number from 0"),
         (["--device", "DISK", "--bytes", "8192", "--pattern", "zigzag"], "give sequential, random or same"),
         (["--device", "DISK", "--bytes", "8192", "--caching", "some"], "give drive, none, both or host"),
         (["--device", "DISK", "--device", "DISK", "--bytes", "8192", "--depth", "0"], "--depth 0: synchronous"),
