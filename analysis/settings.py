@@ -45,10 +45,10 @@ class Settings:
         found = self.groups.get((*system, op, pattern), self.none)
         return repetitions(found, f"{described(system)} {op} {pattern}")
 
-    def pick_point(self, system: System, parameters: dict[str, str], own: tuple[str, ...] = ()) -> pd.DataFrame:
-        """The repetitions of a point of a sweep; `own` are the row's own values, `key=value`, in the sheet's order."""
-        words = [*(f"{name}={value}" for name, value in sorted(parameters.items())), *own]
-        return self.points.get((*system, " ".join(words)), self.none)
+    def pick_point(self, system: System, parameters: dict[str, str], own: dict | None = None) -> pd.DataFrame:
+        """The repetitions of a point of a sweep; `own` are the row's own values, as a result's `set` has them."""
+        words = [*sorted(parameters.items()), *(own or {}).items()]
+        return self.points.get((*system, " ".join(f"{name}={value}" for name, value in words)), self.none)
 
     def pick_macro(
         self, system: System, file_system: str, workload: str, scripts: str = "", sizes: str = ""
