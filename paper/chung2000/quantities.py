@@ -122,6 +122,7 @@ def configuration_of(row: tuple) -> str:
     return next(name for name, one in CONFIGURATIONS.items() if one == wanted)
 
 
+@cache
 def points_of_sheet() -> list[tuple[str, dict[str, str]]]:
     """Every point of the sheet but the cross-check's: the name of its configuration, and its parameters."""
     rows = [row for row in cells.sheet(PAPER) if row["tables"] != cells.CROSSCHECK]
@@ -129,6 +130,7 @@ def points_of_sheet() -> list[tuple[str, dict[str, str]]]:
             for row in rows]  # fmt: skip
 
 
+@cache
 def parameters_of(name: str) -> list[dict[str, str]]:
     """The parameters of a configuration's points."""
     return [words for there, words in points_of_sheet() if there == name]
