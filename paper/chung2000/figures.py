@@ -80,6 +80,12 @@ def by_size(axes: plt.Axes, lines: dict[str, dict[str, float]], style: str = "-"
     axes.set_xlim(-0.3, len(SIZES) - 0.7)
 
 
+def from_zero(axes: plt.Axes) -> None:
+    """The scale begins at 0, and what is drawn has room above it."""
+    top = axes.dataLim.y1
+    axes.set_ylim(0, 1.1 * top if 0 < top < float("inf") else 1)
+
+
 def empty(axes: plt.Axes) -> None:
     """Says that there is nothing to draw."""
     axes.text(0.5, 0.5, "not run", transform=axes.transAxes, ha="center", color=GREY)
@@ -98,7 +104,7 @@ def throughput(summary: dict, path: Path) -> None:
             axes.plot(
                 SIZES.index(size), paper_number(summary, "figures", row, column), "x", color="black", markersize=5
             )
-        axes.set_ylim(0)
+        from_zero(axes)
         axes.set_title(f"{NAMES[name]}\n{op} ({where})", fontsize=7)
         if lines:
             axes.legend(fontsize=5.5, frameon=False)
@@ -124,7 +130,7 @@ def zones(summary: dict, path: Path) -> None:
             empty(axes)
         for place, column in ((0, "outer"), (97, "inner")):
             axes.plot(place, paper_number(summary, "table6", name, column), "x", color="black", markersize=5)
-        axes.set_ylim(0)
+        from_zero(axes)
         axes.set_title(NAMES[name], fontsize=7)
         axes.set_xlabel("place, per cent of the device")
     grid[0].set_ylabel("MiB/s")
@@ -170,7 +176,7 @@ def random(summary: dict, path: Path) -> None:
         if not drawn:
             empty(axes)
         axes.set_xticks(range(len(DEPTHS)), DEPTHS)
-        axes.set_ylim(0)
+        from_zero(axes)
         axes.set_title(NAMES[name], fontsize=7)
         axes.set_xlabel("requests outstanding")
         axes.legend(fontsize=5.5, frameon=False)

@@ -7,7 +7,7 @@ from paper.view import PlainViews, Table, words
 PAPER = "chung2000"
 NAMES = {
     "atlas": "Atlas 10K",
-    "atlas.uncached": "Atlas 10K, write cache off",
+    "atlas.uncached": "Atlas 10K, cache off",
     "lct08": "Fireball lct08",
     "maxtor": "DiamondMax Plus 40",
     "atlas.2": "two Atlas 10K, md RAID 0",
@@ -15,8 +15,8 @@ NAMES = {
     "atlas.4": "four Atlas 10K, md RAID 0",
     "lct08.2": "two Fireball lct08, md RAID 0",
     "lct08.twinstor": "two Fireball lct08, TwinStor",
-    "barracuda": "Barracuda 4LP, old machine",
-    "barracuda.uncached": "Barracuda 4LP, write cache off, old machine",
+    "barracuda": "Barracuda 4LP (old machine)",
+    "barracuda.uncached": "Barracuda 4LP, cache off (old)",
 }
 """Configurations for a reader."""
 SIZES = ("2", "4", "8", "16", "32", "64", "128", "256")

@@ -19,7 +19,7 @@ GOOD = ["op=read", "pattern=sequential", "kib=64", "depth=2"]
         ([*GOOD, "dept=2"], True, "no parameter is called 'dept' here; .*depth"),
         ([*GOOD, "fill=extended"], True, "no parameter is called 'fill' here"),
         ([*GOOD, "by=fio"], False, "no parameter is called 'by' here"),
-        ([*GOOD, "start_permille=1000"], True, "write a number from 0 to 999"),
+        ([*GOOD, "start_permille=1000"], True, "start_permille=1000: write a number from 0 to 999"),
         ([*GOOD, "caching=some"], True, "caching=some: "),
     ],
 )
@@ -60,7 +60,7 @@ def test_sweep_command_line():
     assert line.endswith(f"--start-permille {cell.parameters['start_permille']}")
     fio = next(cell for run in runs("smoke") for cell in run.cells if "by" in cell.parameters)
     text = sweep.command(fio.parameters, "/dev/sda", 1, fio.settings)
-    assert text.startswith("fio-sqlio ") and "--by" not in text
+    assert text.startswith("fio-sqlio ") and "--by " not in text
 
 
 def test_sweep_plan_chooses_points():
