@@ -188,7 +188,7 @@ def plain(table: Table) -> dict:
         like = entry["printed"] or f"0.{'0' * RATIO_DIGITS}"
         named = {"row": entry["row"], "column": entry["column"], "unit": entry["unit"]}
         lines.append(named | {"cell": table.cell(entry["row"], entry["column"], like=like)})
-    return {"title": table.table, "lines": lines}
+    return {"title": papers.paper(table.paper).tables[table.table].title or table.table, "lines": lines}
 
 
 class PlainViews:

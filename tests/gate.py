@@ -41,7 +41,7 @@ REPORTS = ("analysis", "paper")
 OTHERS = ("lab", "workloads", "cli", "tests")
 ARRAYS = ("tests/test_arrays.py", "tests/test_ldm.py")
 """As long as all other tests with the lab."""
-AFTER_SMOKE = ("tests/test_import.py", "workloads/fio")
+AFTER_SMOKE = ("tests/test_import.py", "workloads/fio", "workloads/sqlio")
 """They read what the smoke report measured."""
 
 

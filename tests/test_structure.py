@@ -117,6 +117,9 @@ def test_structure_no_code_outside_its_folder_names_a_paper(structure):
             continue
         own = path.parts[1] if path.parts[0] == "paper" and len(path.parts) > 2 else None
         for number, line in enumerate((ROOT / path).read_text(encoding="utf-8", errors="replace").splitlines(), 1):
+            # A paper may take over another's assumptions.
+            if path.name == papers.ABOUT and line.startswith("like: "):
+                continue
             wrong += [f"{path}:{number}: {found}" for found in named.findall(line) if found != own]
     assert not wrong, "\n".join(wrong)
 

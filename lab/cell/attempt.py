@@ -59,6 +59,9 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--scheduler", default="both", choices=("both", "disk", "host", "none"))
     parser.add_argument("--fs", help="file system to make (once), mount at /mnt, unmount and check; default: none")
     parser.add_argument("--workload", help="workload to run; what stands behind -- are its options")
+    parser.add_argument(
+        "--paper", default=cells.PAPERS[0], choices=cells.PAPERS, help="whose assumptions hold (default: %(default)s)"
+    )
     parser.add_argument("--scale", default="1", help="scale of memory and dirty limits; also given to the workload")
     parser.add_argument("--seed", default=1, type=int)
     parser.add_argument(
@@ -116,7 +119,7 @@ def faults(one: cells.Run, words: list[str]) -> tuple[tuple[str, str, int], ...]
 
 def run_of(options: argparse.Namespace) -> cells.Run:
     """A run for what was asked, checked as a row of the sheet is."""
-    paper = cells.PAPERS[0]
+    paper = options.paper
     if options.workload and options.workload not in cells.WORKLOADS:
         raise SpindleError(f"--workload: {config.nearest(options.workload, cells.WORKLOADS)}")
     parameters = [word for word in options.words if options.workload and PARAMETER.match(word)]
@@ -138,7 +141,7 @@ def run_of(options: argparse.Namespace) -> cells.Run:
         cells.check_workload(row, LABEL)
     if options.seed < 1:
         raise SpindleError(f"--seed: {options.seed} is below 1; write a number from 1 on")
-    if options.workload in cells.RAW_WORKLOADS:
+    if options.workload in job.PROGRAMS:
         wanted = "op=read or op=write, and pattern=sequential, interleave or random"
         keys = {word.partition("=")[0] for word in parameters}
         if missing := RAW_PARAMETERS - keys:
