@@ -66,16 +66,6 @@ class Boot:
         return judge.array_state(tuple(mark for mark in self.marks if isinstance(mark, trace.ArrayMark)))
 
 
-def drive_bytes(build: Path, drive: str) -> int:
-    """Size of a drive, as the model reports it."""
-    command = [str(build / "disk/release/spindle-disk"), "show", drive, "--json"]
-    command += ["--catalogue", str(paths.ROOT / "lab/disk/catalogue")]
-    done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
-    if done.returncode != 0:
-        raise ConfigError(f"drive {drive!r}: {done.stderr.strip() or 'spindle-disk show failed'}")
-    return json.loads(done.stdout)["sectors"] * trace.SECTOR_BYTES
-
-
 def disk_bytes(build: Path, topology: Path, unit: str) -> int:
     """Size of a disk that the guest sees, one drive or a hardware array, as the model reports it."""
     command = [str(build / "disk/release/spindle-disk"), "units", "--topology", str(topology), "--json"]
