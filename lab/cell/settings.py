@@ -33,6 +33,7 @@ CHOICES = {
     "disk_scheduler_on": ("fcfs", "sptf", "clook"),
     "disk_scheduler_off": ("fcfs", "sptf", "clook"),
     "host_elevator": ("mq-deadline",),
+    "fs_name_lookup": ("exclusive", "shared"),
     "fs_access_times": ("strictatime", "relatime", "noatime"),
     "cpu_ns_per_instruction": (1, 2, 4, 8, 16),
     "host_merges": (0, 1, 2),
