@@ -4,8 +4,8 @@
 Columns: row, column, unit, published (as printed), reproduced (mean over the cells that ran), std (sample standard
 deviation), n (cells in the mean; 0 for a number that is computed, not measured), ratio (reproduced / published),
 stand_in, questioned, reason (why a number is missing, which repetitions are, or why it has no ratio), scale (size of
-the workload relative to the paper's), cells, readings (`name=number`, the reproduced number under another reading of the
-paper's, where it differs; without a number where the cells do not have it).
+the workload relative to the paper's), cells, readings (`name=number`, the reproduced number under another reading of
+the paper's, where it differs; without a number where the cells do not have it).
 """
 
 import csv
