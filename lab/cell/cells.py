@@ -14,6 +14,8 @@ WORKLOADS = tuple(sorted(path.parent.name for path in (ROOT / "workloads").glob(
 """Folders of workloads/ that are workloads."""
 CROSSCHECK = "crosscheck"
 """Table of the cells that hold one workload against another."""
+OPTIONAL = ("sensitivity",)
+"""Profiles that a paper need not have a plan for; they then take nothing of it."""
 RAW = "raw"
 RAW_WORKLOADS = ("rawio", sweep.WORKLOAD, "fio")
 """Workloads that can use the device itself."""
@@ -222,9 +224,9 @@ def check_workload(row: dict, where: str) -> None:
 
 
 @cache
-def sheet(paper: str) -> tuple[dict, ...]:
-    """A paper's checked rows."""
-    path = papers.sheet(paper)
+def sheet(paper: str, file: str = papers.SHEET) -> tuple[dict, ...]:
+    """A paper's checked rows, those of its sheet or of another one beside it."""
+    path = papers.sheet(paper) if file == papers.SHEET else papers.folder(paper) / file
     rows, seen = [], {}
     for line, row in config.read_sheet(path):
         where = f"{config.show(path)}:{line}"
@@ -265,9 +267,12 @@ def paper_cells(profile: str, paper: str) -> tuple[Cell, ...]:
     the cross-check come once, behind all repetitions: what is measured does not notice them. Cells on file
     systems come last; the plan chooses them by patterns on their ids and may scale them down.
     """
+    if profile in OPTIONAL and not papers.plan(paper, profile).is_file():
+        return ()
     plan = config.plan(profile, paper)
     where = config.show(papers.plan(paper, profile))
-    raw = [row for row in sheet(paper) if row["file_system"] == RAW]
+    file = plan.get("sheet", papers.SHEET)
+    raw = [row for row in sheet(paper, file) if row["file_system"] == RAW]
     checks = [row for row in raw if row["tables"] == CROSSCHECK]
     measured = [row for row in raw if row["tables"] != CROSSCHECK]
     found = [_cell(paper, row, seed) for seed in range(1, plan["repetitions"] + 1) for row in measured]
@@ -280,7 +285,7 @@ def paper_cells(profile: str, paper: str) -> tuple[Cell, ...]:
         found = [cell for cell in found if cell.base in plan["runs"]]
     if "points" in plan:
         found = fitting(found, plan["points"], where)
-    return tuple(found + file_system_cells(paper, plan.get("file_systems", []), where))
+    return tuple(found + file_system_cells(paper, plan.get("file_systems", []), where, file))
 
 
 def fitting(found: list[Cell], patterns: list[str], where: str) -> list[Cell]:
@@ -292,13 +297,13 @@ def fitting(found: list[Cell], patterns: list[str], where: str) -> list[Cell]:
     return [cell for cell in found if cell.id in chosen]
 
 
-def file_system_cells(paper: str, choices: list[dict], where: str) -> list[Cell]:
-    """The cells on file systems that a plan's list chooses, repetitions outermost, each once.
+def file_system_cells(paper: str, choices: list[dict], where: str, file: str = papers.SHEET) -> list[Cell]:
+    """The cells on file systems that a plan's list chooses of a sheet, repetitions outermost, each once.
 
     A choice has `cells`, a list of patterns (as a shell's) on the part of the id before scale and seed, `arrays`,
     patterns on names of arrays (only single disks if it is missing), `repetitions`, and `scale`.
     """
-    rows = [_cell(paper, row, 1) for row in sheet(paper) if row["file_system"] != RAW]
+    rows = [_cell(paper, row, 1) for row in sheet(paper, file) if row["file_system"] != RAW]
     found: dict[str, Cell] = {}
     most = max((choice["repetitions"] for choice in choices), default=0)
     for seed in range(1, most + 1):

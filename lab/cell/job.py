@@ -186,14 +186,19 @@ def workload_command(run: Run, cell: Cell) -> str:
     )
 
 
+MOUNT_WORDS = {"{access_times}": "fs_access_times", "{name_lookup}": "fs_name_lookup"}
+"""What stands in mount options for an assumption's value."""
+
+
 def mount_line(settings: Settings, file_system: str, device: str) -> str:
     """The job's line that mounts a file system."""
     about = filesystems.file_system(file_system)
     if about.mount_command:
         return f"exec {about.mount_command.format(device=device)}"
     options = about.mount_options
-    if "{access_times}" in options:
-        options = options.format(access_times=settings.value("fs_access_times"))
+    for word, assumption in MOUNT_WORDS.items():
+        if word in options:
+            options = options.replace(word, str(settings.value(assumption)))
     return f"exec mount -t {about.mount_type} -o {options} {device} {MOUNT_POINT}"
 
 
