@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Cells and runs: a sheet's rows times a profile's repetitions."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from fnmatch import fnmatchcase
 from functools import cache
 
@@ -360,6 +360,34 @@ def run(profile: str, run_id: str) -> Run:
     if run_id not in known:
         raise ConfigError(f"run {run_id!r} is not in profile {profile!r}; {config.nearest(run_id, known)}")
     return known[run_id]
+
+
+def up_to(cell_id: str) -> Run | None:
+    """The run that serves a cell of any profile, without what comes behind the cell, which is no input of it. None if
+    no profile has such a cell."""
+    for profile in config.profiles():
+        for one in cells(profile):
+            if one.id == cell_id:
+                whole = run(profile, one.run)
+                return replace(whole, cells=whole.cells[: whole.cells.index(one) + 1])
+    return None
+
+
+def matching(profile: str, word: str) -> list[Cell]:
+    """Cells of a profile by an id, by the id of their run, or by a pattern (as a shell's) on their ids."""
+    return [one for one in cells(profile) if word in (one.id, one.run) or fnmatchcase(one.id, word)]
+
+
+SELECTABLE = tuple(field.name for field in fields(Cell) if field.name not in ("words", "tables", "set"))
+"""What cells can be chosen by, besides their ids."""
+
+
+def fits(one: Cell, where: dict[str, str]) -> bool:
+    """Whether a cell has these values, each a pattern as a shell's; the names are those of SELECTABLE."""
+    for name in where:
+        if name not in SELECTABLE:
+            raise ConfigError(f"{name}: cells cannot be chosen by it; {config.nearest(name, SELECTABLE)}")
+    return all(fnmatchcase(str(getattr(one, name)), value) for name, value in where.items())
 
 
 def cells_of_table(profile: str, paper: str, table: str) -> list[Cell]:

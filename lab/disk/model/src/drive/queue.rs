@@ -54,7 +54,7 @@ impl Drive {
                 .write_segments
                 .iter()
                 .enumerate()
-                .filter(|(_, s)| s.ready())
+                .filter(|(_, s)| s.ready() && (!self.exclusive() || s.all_here()))
             {
                 let piece = &segment.pieces[0];
                 let target = self.mechanics.target(piece.lbn);
