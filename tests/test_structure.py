@@ -12,7 +12,7 @@ import pytest
 from lab.cell import papers
 
 ROOT = Path(__file__).resolve().parents[1]
-PACKAGES = ("lab", "workloads", "analysis", "paper")
+PACKAGES = ("lab", "workloads", "vagrant", "analysis", "paper")
 CODE = {".py", ".smk", ".sh", ".rs", ".c", ".h", ".toml", ".json", ".yaml", ".j2", ".patch", ""}
 """Suffixes of files that are code; prose may name a paper."""
 ORDER = ("lab", "analysis", "paper")

@@ -23,7 +23,7 @@ KINDS = {
 
 
 def command(run: cells.Run, build: str = "/build") -> list[str]:
-    return job.qemu_command(run, build, "/work", identity.kernel_append())
+    return job.qemu_command(run, build, "/scratch", identity.kernel_append())
 
 
 def one_run(kind: str) -> cells.Run:
@@ -46,8 +46,8 @@ def test_what_libvirt_has_elements_for():
     assert root.find("os/kernel").text == "/build/guest/vmlinux"
     assert root.find("os/cmdline").text == identity.kernel_append()
     assert [port.get("path") for port in root.findall("devices/serial/source")] == [
-        "/work/console.log",
-        "/work/agent.log",
+        "/scratch/console.log",
+        "/scratch/agent.log",
     ]
     # 2000-11-22T00:00:00Z
     assert root.find("clock").attrib == {"offset": "absolute", "start": "974851200"}
@@ -91,7 +91,7 @@ def test_a_machine_without_a_kernel_boots_from_its_disks():
         ("pc", "pc,usb=on"),
         ("tcg,thread=single,tb-size=256", "kvm"),
         (job.SANDBOX, "on"),
-        ("file:/work/agent.log", "pty"),
+        ("file:/scratch/agent.log", "pty"),
     ],
 )
 def test_what_is_not_known_is_refused(old, new):
