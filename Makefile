@@ -10,6 +10,8 @@
 # make bench BASE=DIR                      QEMU and model of two build directories side by side, in processor time
 # make determinism [REBUILD=1]             runs twice, once beside a CPU hog; REBUILD=1: a second build as well
 # make validation TRACES=DIR               the disk model against measured traces of real drives (DiskSim's validation set)
+# make guest NAME=debian                   prepare another guest, from packages or (MEDIA=FILE SHA256=...) a medium
+# make guests                              the same cells on the lean Linux and on Debian: results/guests/guests.md
 # make doctor                              what is missing on this machine, and how to get it
 # make bootstrap                           only install what is needed
 # make box NAME=linux|freebsd|windows [DISK=FILE]   pack a system's disk for Vagrant (vagrant/README.md)
@@ -32,7 +34,7 @@ QUIETER := sed -u -e "/^Select jobs/d" -e "/^Execute [0-9]/d"
 ALONE := $(BIN)/python -m lab.cell.lock --alone
 SUBMAKE := $(MAKE) --no-print-directory
 
-.PHONY: help report box part export import test check nightly bench determinism validation doctor bootstrap relock clean
+.PHONY: help report box part export import test check nightly bench determinism validation guest guests doctor bootstrap relock clean
 .PHONY: .report .part .clean
 help:
 	@sed -n 's/^# \(make .*\)/\1/p' Makefile
@@ -101,11 +103,23 @@ validation:
 	@envs/bootstrap build
 	@cd lab/disk && SPINDLE_TRACES="$(abspath $(TRACES))" cargo test --profile checked --quiet --test validation -- --nocapture
 
+guest:
+	@envs/bootstrap --paths
+	@test -n "$(NAME)" || { echo "make guest: which guest? make guest NAME=debian; lab/guests/ has the others" >&2; exit 1; }
+	@envs/bootstrap build guests
+	@$(BIN)/snakemake --profile config/profiles/smoke lab
+	@$(BIN)/python -m lab.guests.prepare "$(NAME)" --medium "$(MEDIA)" --sha256 "$(SHA256)"
+
+guests:
+	@envs/bootstrap build guests
+	@$(ALONE) --what 'make guests' results -- $(BIN)/snakemake --profile config/profiles/guests guests_table
+	@echo "results/guests/guests.md is ready"
+
 doctor:
 	@envs/bootstrap --doctor build tex test
 
 box:
-	@envs/bootstrap build boxes
+	@envs/bootstrap build guests boxes
 	@test -n "$(NAME)" || { echo "make box: which system? make box NAME=linux; others are freebsd and windows" >&2; exit 1; }
 	@$(BIN)/python -m vagrant.box "$(NAME)" $(if $(DISK),--disk "$(DISK)")
 
@@ -117,7 +131,7 @@ relock:
 	@$(BIN)/python -m lab.volumes.relock
 
 # The locks stay, because a file that somebody waits at must not go. The machine's own Python runs this.
-BUILT := boxes disk domains filesystems guest guest.tmp identity logs qemu rebuild run tmp venv volumes wine workloads
+BUILT := boxes disk domains filesystems guest guest.tmp guests identity logs qemu rebuild run tmp venv volumes wine workloads
 clean:
 	@envs/bootstrap --paths
 	@PYTHONDONTWRITEBYTECODE=1 $(or $(PYTHON),python3) -m lab.cell.lock --alone --refuse --what 'make clean' clean results -- \

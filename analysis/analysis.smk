@@ -206,3 +206,17 @@ for paper in ALL:
         shell:
             "{PYTHON} -m analysis.traced --paper {params.paper} --results {RESULTS} --cells {input.cells} "
             "--out {RESULTS}/{params.paper}/tables 2>&1 | tee {log}"
+
+
+# Numbers of other guests beside the lean one's. No report asks for it.
+rule guests_table:
+    input:
+        MEASURED,
+        ANALYSIS_CODE,
+    output:
+        f"{RESULTS}/guests.md",
+        f"{RESULTS}/guests.csv",
+    log:
+        f"{RESULTS}/logs/guests-table.log",
+    shell:
+        "{PYTHON} -m analysis.guests --profile {PROFILE} --results {RESULTS} --out {output[0]} >{log} 2>&1"

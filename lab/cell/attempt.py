@@ -28,6 +28,7 @@ from lab.cell import (
     boot,
     cells,
     config,
+    guests,
     identity,
     images,
     job,
@@ -58,6 +59,7 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--tags", default="32", help="none or a number (default: %(default)s)")
     parser.add_argument("--scheduler", default="both", choices=("both", "disk", "host", "none"))
+    parser.add_argument("--guest", default=guests.LEAN, help="name in lab/guests (default: %(default)s)")
     parser.add_argument("--fs", help="file system to make (once), mount at /mnt, unmount and check; default: none")
     parser.add_argument("--workload", help="workload to run; what stands behind -- are its options")
     parser.add_argument("--scale", default="1", help="scale of memory and dirty limits; also given to the workload")
@@ -128,6 +130,7 @@ def run_of(options: argparse.Namespace) -> cells.Run:
         "parameters": " ".join(parameters),
         "scale": options.scale,
         "set": " ".join(options.set),
+        "guest": options.guest,
     }
     cells.check_setting(paper, row, LABEL)
     if options.workload:
@@ -158,6 +161,7 @@ def run_of(options: argparse.Namespace) -> cells.Run:
         tables=(),
         array=options.array,
         set=tuple(row["set"].split()),
+        guest=options.guest,
     )
     one = cells.Run(LABEL, cell.paper, cell.controller, cell.drive, cell.tags, (cell,))
     lines = [f"cell {LABEL} {options.seed}"]

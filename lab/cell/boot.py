@@ -26,6 +26,8 @@ STALL_S = 600
 limit, which is far sooner reached; this one is for a QEMU whose clock stands still."""
 PANIC_GRACE_S = 2
 HOST_STORAGE_STATUS = 74
+SYSTEM_BYTES = 4 << 30
+"""Most that the copy of a prepared guest's system disk takes, with what is written to it."""
 MARGIN_BYTES = 64 << 20
 FS_CELL_BYTES = 5 << 30
 """Most that a cell on a file system writes: the image it starts from, its data, its trace."""
@@ -110,7 +112,8 @@ def space_needed(run: cells.Run) -> int:
     """Bytes a run may write: the data of its writing cells, traces, logs."""
     writes = sum(cell.parameters.get("op") == "write" for cell in run.cells)
     on_file_systems = sum(not cell.raw for cell in run.cells)
-    return MARGIN_BYTES + writes * run.settings.value("transfer_bytes") + on_file_systems * FS_CELL_BYTES
+    system = SYSTEM_BYTES if run.guest.by_bios else 0
+    return MARGIN_BYTES + system + writes * run.settings.value("transfer_bytes") + on_file_systems * FS_CELL_BYTES
 
 
 def prepare(run: cells.Run, build: Path, work: Path) -> None:
@@ -131,6 +134,8 @@ def prepare(run: cells.Run, build: Path, work: Path) -> None:
             if not image.is_file():
                 raise EnvironmentMissing(f"{image}: missing; run `make report`, which makes it")
             copy_sparse(image, file)
+    if run.guest.by_bios:
+        copy_sparse(build / run.guest.thing / job.SYSTEM_FILE, work / job.SYSTEM_FILE)
     (work / "job.img").write_bytes(job.job_disk(job.job_text(run)))
 
 
