@@ -52,8 +52,8 @@ KEY_FILE = "/etc/ssh/vagrant.pub"
 DEBIAN_COMMANDS = (
     "useradd --create-home --shell /bin/bash vagrant",
     "passwd --delete root",
-    "install -d -o vagrant -g vagrant -m 700 /home/vagrant/.ssh",
-    f"install -o vagrant -g vagrant -m 600 {KEY_FILE} /home/vagrant/.ssh/authorized_keys",
+    "install -d -o vagrant -g vagrant -m 700 ~vagrant/.ssh",
+    f"install -o vagrant -g vagrant -m 600 {KEY_FILE} ~vagrant/.ssh/authorized_keys",
     "systemctl enable systemd-networkd",
     # They would work beside a measurement.
     "systemctl mask apt-daily.timer apt-daily-upgrade.timer dpkg-db-backup.timer e2scrub_all.timer fstrim.timer"

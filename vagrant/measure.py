@@ -5,7 +5,7 @@
 
 FILE is what qemu-img reads: a box's disk, or that of a machine that was halted. The disk must have been provisioned,
 because the agent on it does the job. What the words ask for (`--controller ide-ahci --workload rawio -- op=read
-pattern=random`) is set up as for the lean guest; only the system is another one. FILE is not changed.
+pattern=random`) is done as on the guest `debian`, whose place the disk takes. FILE is not changed.
 
 It prints the agent's report and leaves io.trace, console.log and agent.log in FOLDER. No table reads them: a cell of
 another guest is measured by the guest's entry in lab/guests/.
@@ -23,36 +23,27 @@ from lab.cell.cells import Run
 from lab.cell.errors import SpindleError
 from lab.guest.host import BuildError, run
 
-SYSTEM = "system.img"
-SETUP_S = 300
-"""Virtual seconds more than the lean guest gets until its first cell."""
+GUEST = "debian"
+"""The entry of lab/guests/ that a provisioned Linux box follows: its agent starts where there is a job disk."""
 LEFT = ("io.trace", "console.log", "agent.log")
 
 
-def from_disk(command: list[str], build: str, work: str) -> list[str]:
-    """The lean guest's command, with the machine's own system: its BIOS starts what is on the system disk."""
-    words, skip = [], False
-    for word in command:
-        if skip or word in ("-kernel", "-initrd", "-append"):
-            skip = not skip
-            continue
-        if word.startswith("driver=spindle,node-name=root,"):
-            word = word.replace(f"filename={build}/guest/root.erofs", f"filename={work}/{SYSTEM}")
-            word = word.removesuffix(",read-only=on")
-        elif word.startswith("virtio-blk-pci,drive=root,"):
-            word += ",bootindex=0"
-        elif "time-limit-s=" in word:
-            before, limit = word.rsplit("time-limit-s=", 1)
-            word = f"{before}time-limit-s={int(limit) + SETUP_S}"
-        words.append(word)
-    return words
+def stand_in(one: Run, disk: Path, build: Path, place: Path) -> None:
+    """A build directory in which this disk is the prepared guest; everything else is the real one's."""
+    guest = place / one.guest.thing
+    guest.mkdir(parents=True)
+    run(["qemu-img", "convert", "-O", "raw", str(disk), str(guest / job.SYSTEM_FILE)])
+    (guest / "firmware").symlink_to(build / "guest" / "firmware")
+    for name in ("disk", "qemu", "workloads"):
+        (place / name).symlink_to(build / name)
 
 
 def measure(one: Run, disk: Path, build: Path, work: Path) -> agent.Report:
     """Run the job of `one` on a copy of the disk; returns what the agent reported."""
-    boot.prepare(one, build, work)
-    run(["qemu-img", "convert", "-O", "raw", str(disk), str(work / SYSTEM)])
-    command = from_disk(job.qemu_command(one, str(build), str(work), identity.kernel_append()), str(build), str(work))
+    place = work / "build"
+    stand_in(one, disk, build, place)
+    boot.prepare(one, place, work)
+    command = job.qemu_command(one, str(place), str(work), identity.kernel_append())
     supervisor = boot.Supervisor(work, boot.markers(one), lambda line: print(line, file=sys.stderr))
     with open(work / "stderr", "w+b") as stderr:
         process = subprocess.Popen(
@@ -65,11 +56,12 @@ def measure(one: Run, disk: Path, build: Path, work: Path) -> agent.Report:
             if process.poll() is None:
                 process.kill()
             process.wait()
-    console = (work / "console.log").read_text(errors="replace") if (work / "console.log").exists() else ""
-    said = (work / "agent.log").read_text(errors="replace") if (work / "agent.log").exists() else ""
+    console, said, errors = (
+        (work / name).read_text(errors="replace") if (work / name).exists() else ""
+        for name in ("console.log", "agent.log", "stderr")
+    )
     report = agent.parse(said)
-    stderr_text = (work / "stderr").read_text(errors="replace")
-    problem = judge.run_problem(status, supervisor.killed_because, console, stderr_text, report)
+    problem = judge.run_problem(status, supervisor.killed_because, console, errors, report)
     if problem:
         raise SpindleError(f"{disk}: {problem}; the console's end:\n{console[-1500:]}")
     return report
@@ -84,9 +76,10 @@ def main(argv: list[str] | None = None) -> int:
     try:
         if not options.disk.is_file():
             raise SpindleError(f"--disk {options.disk}: there is no such file")
-        one = attempt.run_of(attempt.parse(words))
+        one = attempt.run_of(attempt.parse(["--guest", GUEST, *words]))
         build = paths.build()
-        built.check_all(one, build)
+        for thing in ("disk", "qemu", "guest", *(f"workloads/{name}" for name in one.workloads)):
+            built.check(thing, build)
         with lock.hold(*boot.things(one, build), what="boot of a box"), lock.scratch("box") as work:
             try:
                 report = measure(one, options.disk.absolute(), build, work)

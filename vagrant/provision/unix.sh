@@ -4,7 +4,7 @@
 # compiler of its own their sources. Run by root; a second time it does the same again.
 set -eu
 
-from=${1:-/home/vagrant/spindle}
+from=${1:-~vagrant/spindle}
 prefix=${2:-/opt/spindle}
 
 [ -d "$from" ] || { echo "provision: there is no folder $from; Vagrant uploads it first" >&2; exit 1; }
