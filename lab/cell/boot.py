@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -193,6 +194,36 @@ def markers(run: cells.Run) -> int:
     return sum(word[0] == "cell" and word[1] not in others for word in words)
 
 
+def starved_s(pid: int) -> float:
+    """Host seconds that a process was kept waiting for a processor, by the thread that waited longest (Linux,
+    Documentation/scheduler/sched-stats.rst, /proc/PID/schedstat); 0 where the host does not say."""
+    waited = [0.0]
+    for path in Path(f"/proc/{pid}/task").glob("*/schedstat"):
+        with suppress(OSError, ValueError, IndexError):
+            waited.append(int(path.read_text().split()[1]) / 1e9)
+    return max(waited)
+
+
+class Patience:
+    """A clock for finding that a process stands still: seconds in which it could have worked. A loaded host makes it
+    slow, and a host that stops all processes for a while stops it, too; neither is its fault."""
+
+    LONGEST_S = 5.0
+    """Between two looks at the clock; more than that, and whoever looks was stopped itself."""
+
+    def __init__(self, pid: int):
+        self._pid, self._passed_s = pid, 0.0
+        self._seen, self._starved_s = time.monotonic(), starved_s(pid)
+
+    def __call__(self) -> float:
+        """Seconds so far."""
+        now, starved = time.monotonic(), starved_s(self._pid)
+        elapsed = min(now - self._seen, self.LONGEST_S)
+        self._passed_s += max(0.0, elapsed - max(0.0, starved - self._starved_s))
+        self._seen, self._starved_s = now, starved
+        return self._passed_s
+
+
 class Supervisor:
     """Watches one QEMU: notes when the agent's lines appear, and ends it when it panics or stands still."""
 
@@ -244,16 +275,17 @@ class Supervisor:
 
     def watch(self, process: subprocess.Popen, stall_s: float) -> int:
         """Wait for QEMU to end; returns its exit status, negative for a signal."""
-        grown_at = self.began
+        patience = Patience(process.pid)
+        grown_at = patience()
         panic_at = None
         while True:
             status = process.poll()
-            now = time.monotonic()
+            now, patient = time.monotonic(), patience()
             sizes = self._sizes_now()
             if sizes != self._sizes:
                 if sizes[1:2] != self._sizes[1:2] and judge.panic_line(_text(self.work / "console.log")):
                     panic_at = panic_at or now
-                self._sizes, grown_at = sizes, now
+                self._sizes, grown_at = sizes, patient
                 self._read_agent(now)
             if status is not None:
                 self.timing.total_s = round(now - self.began, 3)
@@ -262,10 +294,10 @@ class Supervisor:
             if panic_at is not None and now - panic_at > PANIC_GRACE_S:
                 process.kill()
                 panic_at = None
-            if now - grown_at > stall_s:
+            if patient - grown_at > stall_s:
                 self.killed_because = f"no sign of life from the guest or its disks for {stall_s:.0f} s of host time"
                 process.kill()
-                grown_at = now
+                grown_at = patient
             time.sleep(POLL_S)
 
 

@@ -19,7 +19,6 @@ import subprocess
 import sys
 import tarfile
 import time
-from contextlib import suppress
 from pathlib import Path
 
 from lab.cell import attempt, boot, built, guests, identity, lock, paths
@@ -150,16 +149,6 @@ def qemu_command(about: guests.Guest, build: Path, work: Path, boots: str, mediu
     return command
 
 
-def starved_s(pid: int) -> float:
-    """Host seconds that a process was kept waiting for a processor, by the thread that waited longest: a machine on a
-    loaded host is slow, and not silent (Linux, Documentation/scheduler/sched-stats.rst, /proc/PID/schedstat)."""
-    waited = [0.0]
-    for path in Path(f"/proc/{pid}/task").glob("*/schedstat"):
-        with suppress(OSError, ValueError, IndexError):
-            waited.append(int(path.read_text().split()[1]) / 1e9)
-    return max(waited)
-
-
 class Machine:
     """The machine that a guest is prepared on, started anew for each step that asks for it."""
 
@@ -187,7 +176,7 @@ class Machine:
 
         refuse = [(pattern, meaning) for pattern, meaning in self._about.data["prepare"].get("refuse", [])]
         pipes = console.Pipes(process.stdout.fileno(), process.stdin.fileno())
-        return console.Console(pipes, refuse, note, clock=lambda: time.monotonic() - starved_s(process.pid))
+        return console.Console(pipes, refuse, note, clock=boot.Patience(process.pid))
 
     def stop(self) -> None:
         """End it."""
