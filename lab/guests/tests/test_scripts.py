@@ -70,22 +70,31 @@ def test_scripts_debian_install(shell, stubs, tmp_path):
     seed, units = tmp_path / "seed", tmp_path / "units"
     seed.mkdir()
     units.mkdir()
-    for name in ("spindle-agent", "confined", "stopwatch", "spindle.target", "spindle-agent.service"):
+    for name in (
+        "spindle-agent",
+        "confined",
+        "stopwatch",
+        "spindle.target",
+        "spindle-agent.service",
+        "99-spindle.rules",
+    ):
         (seed / name).write_text(name)
-    status, said = run(shell, SCRIPTS[0], seed, UNITS=units, PROGRAMS=tmp_path / "usr")
+    status, said = run(shell, SCRIPTS[0], seed, UNITS=units, RULES=tmp_path / "rules", PROGRAMS=tmp_path / "usr")
     assert (status, said) == (0, "")
     # busybox has a sync of its own.
     assert stubs.called()[:2] == ["systemctl daemon-reload", "systemctl set-default spindle.target"]
     assert sorted(path.name for path in units.iterdir()) == ["spindle-agent.service", "spindle.target"]
     assert (tmp_path / "usr/sbin/spindle-agent").stat().st_mode & 0o111
     # Again, as after an end that was lost.
-    assert run(shell, SCRIPTS[0], seed, UNITS=units, PROGRAMS=tmp_path / "usr")[0] == 0
+    assert run(shell, SCRIPTS[0], seed, UNITS=units, RULES=tmp_path / "rules", PROGRAMS=tmp_path / "usr")[0] == 0
 
 
 def test_scripts_debian_install_of_half_a_seed_fails(shell, stubs, tmp_path):
     stubs("systemctl", "sync")
     (tmp_path / "units").mkdir()
-    status, said = run(shell, SCRIPTS[0], tmp_path, UNITS=tmp_path / "units", PROGRAMS=tmp_path / "usr")
+    status, said = run(
+        shell, SCRIPTS[0], tmp_path, UNITS=tmp_path / "units", RULES=tmp_path / "r", PROGRAMS=tmp_path / "usr"
+    )
     assert status != 0 and "spindle-agent" in said and not stubs.called()
 
 
