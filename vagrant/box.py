@@ -46,8 +46,9 @@ DEBIAN_FILES = {
     "/usr/share/initramfs-tools/modules.d/spindle": (0o644, b"virtio_pci\nvirtio_blk\next4\n"),
     "/etc/fstab": (0o644, b"# The root's options are on the kernel's command line.\n"),
     "/etc/hostname": (0o644, b"debian\n"),
+    "/etc/hosts": (0o644, b"127.0.0.1 localhost debian\n"),
 }
-DEBIAN_APPEND = "console=ttyS0,115200 quiet"
+DEBIAN_APPEND = "rw console=ttyS0,115200 quiet"
 KEY_FILE = "/etc/ssh/vagrant.pub"
 DEBIAN_COMMANDS = (
     "useradd --create-home --shell /bin/bash vagrant",
