@@ -14,6 +14,7 @@
 # make guests                              the same cells on the lean Linux and on Debian: results/guests/guests.md
 # make doctor                              what is missing on this machine, and how to get it
 # make bootstrap                           only install what is needed
+# make box NAME=linux|freebsd|windows [DISK=FILE]   pack a system's disk for Vagrant (vagrant/README.md)
 # make relock                              move the locks on purpose: Python, guest packages and their toolchain, volume managers
 # make clean                               drop built things and results (build/cache stays)
 PROFILE ?= quick
@@ -27,7 +28,7 @@ TRACES ?= ../shared/disks/disksim
 MINUTES ?= 110
 SUBMAKE := $(MAKE) --no-print-directory
 
-.PHONY: help report part export import test check nightly bench determinism validation guest guests doctor bootstrap relock clean
+.PHONY: help report box part export import test check nightly bench determinism validation guest guests doctor bootstrap relock clean
 .PHONY: .clean
 help:
 	@sed -n 's/^# \(make .*\)/\1/p' Makefile
@@ -93,6 +94,11 @@ guests:
 doctor:
 	@envs/bootstrap --doctor build tex test
 
+box:
+	@envs/bootstrap build guests boxes
+	@test -n "$(NAME)" || { echo "make box: which system? make box NAME=linux; others are freebsd and windows" >&2; exit 1; }
+	@$(BIN)/python -m vagrant.box "$(NAME)" $(if $(DISK),--disk "$(DISK)")
+
 relock:
 	@envs/bootstrap build
 	@$(BIN)/pip-compile --quiet --generate-hashes --strip-extras --allow-unsafe --no-emit-index-url --no-emit-find-links \
@@ -101,7 +107,7 @@ relock:
 	@$(BIN)/python -m lab.volumes.relock
 
 # The locks stay, because a file that somebody waits at must not go. The machine's own Python runs this.
-BUILT := disk filesystems guest guest.tmp guests identity logs qemu rebuild run tmp venv volumes workloads
+BUILT := boxes disk domains filesystems guest guest.tmp guests identity logs qemu rebuild run tmp venv volumes wine workloads
 clean:
 	@envs/bootstrap --paths
 	@PYTHONDONTWRITEBYTECODE=1 $(or $(PYTHON),python3) -m lab.cell.lock --alone --refuse --what 'make clean' clean results -- \

@@ -89,6 +89,7 @@ def sources() -> list[Path]:
             *own,
             *imaging.sources(),  # these have the locks of packages and toolchain
             *kernel_modules.sources(),
+            *(HERE / "agent").rglob("*.h"),
             *(HERE / "ufs").glob("*.h"),
             *(REPOSITORY / COMMON).glob("*.h"),
             *(REPOSITORY / source for source in [*PROGRAMS.values(), *SCRIPTS.values()]),
