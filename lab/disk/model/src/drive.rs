@@ -52,7 +52,8 @@ pub(crate) struct Drive {
     window: usize,
     /// What choosing takes for each of them.
     selection_ps: i64,
-    /// When the arm began its latest work, and the drive to choose the next.
+    /// When the arm began its latest work, and the drive to choose the next; where choosing takes
+    /// time.
     chooses_from_ps: i64,
     /// LOOK: the way the arm goes.
     inwards: bool,

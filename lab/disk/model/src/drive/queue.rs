@@ -139,23 +139,27 @@ impl Drive {
         let mut ages: Vec<_> = reads.filter_map(may_go).take(most).collect();
         debug_assert!(ages.is_sorted(), "reads wait in the order of their arrival");
         ages.extend(ready);
-        let looked = ages.len().min(self.window);
-        let for_room = self.writes.len().min(self.window);
-        if looked > 0 && looked + for_room > 1 {
-            let needs_ps = (looked + for_room) as i64 * self.selection_ps;
-            let chosen_ps = self.chooses_from_ps + needs_ps;
+        if !ages.is_empty() {
+            let chosen_ps = self.chosen_ps(ages.len() + self.writes.len());
             self.head.settled_ps = self.head.settled_ps.max(chosen_ps);
+            self.chooses_from_ps = now_ps;
         }
-        self.chooses_from_ps = now_ps;
-        if looked == ages.len() {
+        if ages.len() <= self.window {
             return ALL;
         }
-        let (_, &mut youngest, _) = ages.select_nth_unstable(looked - 1);
+        let (_, &mut youngest, _) = ages.select_nth_unstable(self.window - 1);
         let older = |slot: &&u32| self.command(**slot).serial <= youngest.0;
         Window {
             reads: self.reads.iter().take_while(older).count(),
             youngest,
         }
+    }
+
+    /// When the drive has looked at so many of the commands that wait.
+    pub(super) fn chosen_ps(&self, waiting: usize) -> i64 {
+        let looked = waiting.min(self.window);
+        let needs_ps = looked as i64 * self.selection_ps;
+        self.chooses_from_ps + if looked > 1 { needs_ps } else { 0 }
     }
 
     /// A flush comes before reads, or an endless stream of near reads could hold it up.

@@ -114,7 +114,7 @@ impl Drive {
         if self.queue == QueueAlgorithm::Fcfs {
             return self.room(first).map(|room| (0, room));
         }
-        let leave = self.leave(shared.now_ps);
+        let leave = self.leave(shared.now_ps.max(self.chosen_ps(self.writes.len())));
         let overdue = |slot: u32| self.overdue(self.command(slot).arrival_ns, &leave);
         let seen = self.writes.len().min(self.window);
         let late = (0..seen).filter(|&i| overdue(self.writes[i]));
