@@ -17,22 +17,16 @@
 PROFILE ?= quick
 BUILD := $(if $(SPINDLE_BUILD),$(SPINDLE_BUILD),build)
 BIN := $(BUILD)/venv/bin
-SNAKEMAKE := $(BIN)/snakemake --profile config/profiles/$(PROFILE)
-
-PAPERS := $(patsubst paper/%/paper.yaml,%,$(wildcard paper/*/paper.yaml))
+# The command `spindle` of this checkout, also where another one made the environment (SPINDLE_BUILD).
+SPINDLE := $(BIN)/python -m cli
 
 TRACES ?= ../shared/disks/disksim
 
 MINUTES ?= 110
-# Two kinds of Snakemake's own lines that no setting leaves out.
-QUIETER := sed -u -e "/^Select jobs/d" -e "/^Execute [0-9]/d"
-
-# Become a command that nobody else disturbs at its results; lab/cell/lock.py says who waits and who is refused.
-ALONE := $(BIN)/python -m lab.cell.lock --alone
 SUBMAKE := $(MAKE) --no-print-directory
 
 .PHONY: help report part export import test check nightly bench determinism validation doctor bootstrap relock clean
-.PHONY: .report .part .clean
+.PHONY: .clean
 help:
 	@sed -n 's/^# \(make .*\)/\1/p' Makefile
 
@@ -41,35 +35,17 @@ bootstrap:
 
 report:
 	@envs/bootstrap build tex
-	@test -z "$(PAPER)" || test -f "paper/$(PAPER)/paper.yaml" || { echo "make report: there is no paper '$(PAPER)'; PAPER is one of: $(PAPERS)" >&2; exit 1; }
-	@$(ALONE) --what 'make report PROFILE=$(PROFILE)$(if $(PAPER), PAPER=$(PAPER))' results -- $(SUBMAKE) .report
+	@$(SPINDLE) report --profile $(PROFILE)$(if $(PAPER), --paper $(PAPER))
 
-# First the lab and then the report, because what a result was made from is known only of a lab that is built.
-.report:
-	@missing=$$($(BIN)/python -m lab.cell.retry --profile $(PROFILE)) || exit 1; \
-		[ -z "$$missing" ] || bash -o pipefail -c '$(SNAKEMAKE) lab 2>&1 | $(QUIETER)'
-	@bash -o pipefail -c '$(SNAKEMAKE) $(if $(PAPER),$(PAPER).)report 2>&1 | $(QUIETER)'
-	@echo "results/$(PROFILE)/$(if $(PAPER),$(PAPER)/)report.pdf is ready"
-	@$(BIN)/python -m lab.cell.failures --profile $(PROFILE)$(if $(PAPER), --paper $(PAPER))
-
-# Snakemake begins no new run after SIGTERM and waits for those at work. Status 124 says that the time was up, 143 that
-# SIGTERM came from elsewhere: both are a part's end. Anything else is an error, which `make part` ends with.
 part:
 	@envs/bootstrap build
-	@$(ALONE) --what 'make part PROFILE=$(PROFILE)' results -- $(SUBMAKE) .part
-
-.part:
-	@missing=$$($(BIN)/python -m lab.cell.retry --profile $(PROFILE)) || exit 1; \
-		[ -z "$$missing" ] || bash -o pipefail -c '$(SNAKEMAKE) lab 2>&1 | $(QUIETER)'
-	@bash -o pipefail -c 'timeout --signal=TERM $(MINUTES)m $(SNAKEMAKE) $(or $(TARGET),measured) 2>&1 | $(QUIETER)' \
-		|| { status=$$?; [ $$status -eq 124 ] || [ $$status -eq 143 ] || exit $$status; }
-	@$(BIN)/python -m lab.cell.failures --profile $(PROFILE) --count
+	@$(SPINDLE) run --profile $(PROFILE) --minutes $(MINUTES)$(if $(TARGET), $(TARGET))
 
 import export:
 	@envs/bootstrap --paths
 	@test -n "$(FILE)" || { echo "make $@: which file? make $@ PROFILE=$(PROFILE) FILE=part1.tar.zst" >&2; exit 1; }
 	@envs/bootstrap --installed
-	@$(BIN)/python -m lab.cell.archive $@ --profile $(PROFILE) "$(FILE)"
+	@$(SPINDLE) $@ --profile $(PROFILE) "$(FILE)"
 
 test:
 	@envs/bootstrap build tex test

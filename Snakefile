@@ -16,7 +16,7 @@ from analysis import papers
 from lab.cell import cells as lab_cells
 from lab.cell import config as lab_config
 from lab.cell import papers as lab_papers
-from lab.cell import built, identity, lock, paths, planning, progress, volumes
+from lab.cell import built, identity, images, lock, paths, planning, progress, volumes
 from lab.cell.errors import SpindleError
 
 try:
@@ -62,7 +62,7 @@ wildcard_constraints:
 onstart:
     try:
         lock.keep(lock.RESULTS, alone=True, what=f"report of profile {PROFILE}")
-        progress.begin(PROFILE)
+        progress.begin(PROFILE, STALE)
         planning.say(STALE, progress.ASKED)
     except SpindleError as error:
         raise WorkflowError(str(error))

@@ -64,7 +64,8 @@ def there(paper, *names):
 
 def published_of(paper, table):
     """Files with a table's printed numbers, and what else it is made from; a table of our own may have none."""
-    return there(paper, f"published/{table}.csv", *paper.tables[table].files)
+    beside = [f"paper/{name}/published/{path.name}" for name, path in papers.beside(table)]
+    return [*there(paper, f"published/{table}.csv", *paper.tables[table].files), *beside]
 
 
 def data_inputs(wildcards):

@@ -3,7 +3,7 @@
 
 import re
 
-RAW_WORKLOADS = ("rawio-", "fio-")
+RAW_WORKLOADS = ("rawio-", "sqlio-", "fio-")
 SETTING = re.compile(r"[^.]+\.[^.]+(\.(?P<array>[^.]+))?\.t(none|\d+)\.(both|disk|host|none)"
                      r"(?P<set>(\+([a-z]+\.)?[a-z0-9_]+=[^.+]+)*)\.(?P<next>[^.]+)")  # fmt: skip
 """Controller, drive, perhaps an array, tags, scheduler, perhaps values of its own, and what follows them in an id."""

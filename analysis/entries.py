@@ -19,6 +19,9 @@ from analysis import numbers
 from analysis.errors import TableError
 
 PUBLISHED = ("row", "column", "unit", "value", "questioned")
+MARKS = ("printed", "about", "conflicting", "given")
+"""As printed; given approximately; the paper has another number for the same, which `where` names; or put into the lab,
+so that it is no result."""
 COLUMNS = (
     "row",
     "column",
@@ -39,6 +42,7 @@ REFERENCE = "reference data of the paper, nothing to run"
 FULL_SCALE = 1
 VOLUME_DISKS = re.compile(r"-\d+$")
 """Number of disks at the end of an array's name."""
+GIVEN = "given to the lab, no result"
 REASONS = "; "
 """Between the reasons of one entry."""
 FAILED_PARTLY = " failed: "
@@ -54,6 +58,17 @@ class Published:
     unit: str
     value: str
     questioned: bool = False
+
+
+@dataclass(frozen=True)
+class Marked:
+    """One printed number with what is known of it."""
+
+    number: Published
+    mark: str
+    """One of MARKS."""
+    where: str
+    """Place in the paper."""
 
 
 @dataclass(frozen=True)
@@ -96,15 +111,32 @@ class Entry:
 
 def read_published(path: Path) -> list[Published]:
     """A table's printed numbers in the paper's order. Raises TableError with file and line for a bad one."""
-    entries, seen = [], set()
+    return [Published(row, column, unit, value, questioned == "true")
+            for _, (row, column, unit, value, questioned) in _lines(path, PUBLISHED)]  # fmt: skip
+
+
+def read_marked(path: Path, prefix: str = "") -> list[Marked]:
+    """The same of a file that has `mark` and `where` of each number, too; `prefix` comes before the rows' names."""
+    found = []
+    for place, (row, column, unit, value, questioned, mark, where) in _lines(path, (*PUBLISHED, "mark", "where")):
+        if mark not in MARKS or not where:
+            raise TableError(f"{place}: write mark as one of {', '.join(MARKS)}, and where in the paper it stands")
+        number = Published(prefix + row, column, unit, value, questioned == "true")
+        found.append(Marked(number, mark, where))
+    return found
+
+
+def _lines(path: Path, columns: tuple[str, ...]) -> list[tuple[str, list[str]]]:
+    """The checked lines of a file of printed numbers, each with its place for messages."""
+    found, seen = [], set()
     try:
         file = path.open(newline="")
     except OSError as error:
         raise TableError(f"published numbers {path}: {error.strerror}; known tables are the files beside it") from None
     with file:
         reader = csv.DictReader(file)
-        if tuple(reader.fieldnames or ()) != PUBLISHED:
-            raise TableError(f"{path}:1: columns are {reader.fieldnames}; write {','.join(PUBLISHED)}")
+        if tuple(reader.fieldnames or ()) != columns:
+            raise TableError(f"{path}:1: columns are {reader.fieldnames}; write {','.join(columns)}")
         for line in reader:
             where = f"{path}:{reader.line_num}"
             key = (line["row"], line["column"])
@@ -117,8 +149,8 @@ def read_published(path: Path) -> list[Published]:
                 raise TableError(f"{where}: value {line['value']!r} is no number; words go to the .text.csv") from None
             if line["questioned"] not in ("true", "false"):
                 raise TableError(f"{where}: questioned is {line['questioned']!r}; write true or false")
-            entries.append(Published(*(line[name] for name in PUBLISHED[:4]), line["questioned"] == "true"))
-    return entries
+            found.append((where, [line[name] for name in columns]))
+    return found
 
 
 def scaled(scale: float) -> str:

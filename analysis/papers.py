@@ -108,6 +108,7 @@ class Table:
 
     name: str
     source: str
+    title: str = ""
     ours: bool = False
     drives: tuple[tuple[str, str], ...] = ()
     files: tuple[str, ...] = ()
@@ -251,6 +252,14 @@ def paper(name: str) -> Paper:
     """The paper of this name. Raises ConfigError if there is none."""
     papers.folder(name)
     return Paper(name)
+
+
+def beside(table: str) -> list[tuple[str, Path]]:
+    """Printed numbers that papers have for another paper's table of its own: each paper's name and its file
+    published/beside.<table>.csv, which analysis.entries.read_marked reads. So a paper has another's data, not its
+    code."""
+    found = ((one.id, one.published / f"beside.{table}.csv") for one in every())
+    return [(name, path) for name, path in found if path.is_file()]
 
 
 def every() -> list[Paper]:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Reference numbers: those of finished cells, committed so that they can be read without measuring.
 
-    python -m analysis.reference --profile full      take this profile's finished cells into the reference
-    python -m analysis.reference --check             hold all results that lie here against it
+    spindle reference --profile full      take this profile's finished cells into the reference
+    spindle reference --check             hold all results that lie here against it
 
 Kept are a paper's cells on file systems, and of those of the device itself what its paper.yaml names. In
 paper/<paper>/reference/: cells.csv has one line a cell: its setting, elapsed time, rate, the sums of its trace and what
@@ -16,7 +16,6 @@ side; what is made from them says so. A check fails if numbers of the same ident
 forbids; numbers of another identity are listed as moved.
 """
 
-import argparse
 import csv
 import sys
 from collections import Counter
@@ -31,7 +30,6 @@ import pandas as pd
 from analysis import cell_names, io_summary, load, measures, numbers, papers
 from analysis.errors import ResultError
 from lab.cell import cells, config, identity, paths
-from lab.cell.errors import SpindleError
 
 ELAPSED, RATE = "elapsed_ns", "rate_mb_s"
 NUMBERS = (ELAPSED, RATE, *io_summary.SUMS)
@@ -41,11 +39,13 @@ STATE = ("qemu", "model", "guest")
 """Inputs that all cells share: those made from the same ones are of one state of the lab."""
 IDENTITY_DIGITS, INPUT_DIGITS = 16, 12
 """Kept of a hash over everything, and over one input."""
-CELLS = ("cell", "guest", *io_summary.SETTING, *NUMBERS, "identity", *(f"input_{name}" for name in INPUTS))
+HASHES = ("trace_sha256", "metrics_sha256")
+"""SHA-256 of the lines of the cell's trace, and of all its metrics in their one JSON form."""
+CELLS = ("cell", "guest", *io_summary.SETTING, *NUMBERS, "identity", *(f"input_{name}" for name in INPUTS), *HASHES)
 PHASES = ("cell", "phase", "begin_ns", "end_ns")
 MEASURES = ("cell", "measure", "value")
 FILES = {"cells.csv": CELLS, "phases.csv": PHASES, "measures.csv": MEASURES}
-LATER = (RATE, "input_array", "input_reader")
+LATER = (RATE, "input_array", "input_reader", *HASHES)
 """Columns that a cells.csv may lack which was written before there was such a thing; empty then."""
 
 
@@ -183,7 +183,7 @@ def write(reference: Reference, path: Path, readable: dict[str, Callable] | None
 def made_from(about: dict) -> str:
     """What some numbers were made from, as `describe` has it, in a sentence or two."""
     inputs = "; ".join(f"{name} {', '.join(hashes)}" for name, hashes in about["inputs"].items() if hashes)
-    text = (f"Written by `python -m analysis.reference` from {about['cells']} cells, identity "
+    text = (f"Written by `spindle reference` from {about['cells']} cells, identity "
             f"{about['identity'] or 'none'}{f' ({inputs})' if inputs else ''}.")  # fmt: skip
     return " ".join(part for part in (text, mixture(about)) if part)
 
@@ -210,6 +210,7 @@ def lines_of(result: dict) -> tuple[dict[str, str], list[dict[str, str]]]:
     line |= {name: io_summary.shown(metrics.get(name)) for name in NUMBERS}
     line |= {"identity": identity.digest(made_from)[:IDENTITY_DIGITS]}
     line |= {f"input_{name}": made_from.get(name, "")[:INPUT_DIGITS] for name in INPUTS}
+    line |= dict(zip(HASHES, (result["trace"], identity.digest(metrics)), strict=True))
     phases = [
         {"cell": cell_id, "phase": phase["name"], "begin_ns": str(phase["begin_ns"]), "end_ns": str(phase["end_ns"])}
         for phase in metrics.get("phases", [])
@@ -278,6 +279,25 @@ class Comparison:
     """Finished cells on file systems that the reference does not have."""
 
 
+def moved_inputs(line: dict[str, str], there: dict[str, str]) -> list[str]:
+    """Names of the inputs in which two lines of cells.csv differ; none for those made from the same."""
+    if line["identity"] == there["identity"]:
+        return []
+    return [name for name in INPUTS if line[f"input_{name}"] != there[f"input_{name}"]] or ["other"]
+
+
+def differences(result: dict, reference: Reference) -> list[str]:
+    """What is other in a result than in the reference's line of its cell: numbers, phases, and, where the reference has
+    them, the hashes of metrics and trace."""
+    (line, phases), there = lines_of(result), reference.cells[result["id"]]
+    wrong = [f"{name} is {line[name]}, not {there[name]}" for name in NUMBERS if line[name] != there[name]]
+    if phases != reference.phases.get(result["id"], []):
+        wrong.append("its phases are others")
+    wrong += [f"its {name.removesuffix('_sha256')} is another" for name in HASHES
+              if there[name] and line[name] != there[name]]  # fmt: skip
+    return wrong
+
+
 def compare(reference: Reference, results: list[dict]) -> Comparison:
     """Finished results against the reference."""
     found = Comparison()
@@ -287,16 +307,13 @@ def compare(reference: Reference, results: list[dict]) -> Comparison:
             found.unknown += 1
             continue
         found.shared += 1
-        (line, phases), there = lines_of(result), reference.cells[cell_id]
-        if line["identity"] != there["identity"]:
+        (line, _), there = lines_of(result), reference.cells[cell_id]
+        if other := moved_inputs(line, there):
             here_ns, reference_ns = int(line[ELAPSED]), int(there[ELAPSED])
-            other = [name for name in INPUTS if line[f"input_{name}"] != there[f"input_{name}"]]
             found.moved.append({"cell": cell_id, "here_ns": here_ns, "reference_ns": reference_ns,
                                 "ratio": here_ns / reference_ns, "inputs": other})  # fmt: skip
             continue
-        wrong = [f"{name} is {line[name]}, not {there[name]}" for name in NUMBERS if line[name] != there[name]]
-        if phases != reference.phases.get(cell_id, []):
-            wrong.append("its phases are others")
+        wrong = differences(result, reference)
         found.same += not wrong
         found.differ += [f"{cell_id}: {text}" for text in wrong]
     return found
@@ -330,33 +347,20 @@ def check(paper: papers.Paper, reference: Reference, folders: list[Path]) -> int
     return wrong
 
 
-def main(argv: list[str] | None = None) -> int:
-    """Command line; see the module's text."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--paper", help="this one alone; all papers if left out")
-    parser.add_argument("--profile", help="take the finished cells of smoke, quick or full")
-    parser.add_argument("--check", action="store_true", help="compare the results of all profiles, change nothing")
-    args = parser.parse_args(argv)
-    if args.check == bool(args.profile):
-        parser.error("give --profile, or --check alone")
-    try:
-        chosen = [papers.paper(args.paper)] if args.paper else papers.every()
-        status = [check_all(paper) if args.check else take_all(paper, args.profile) for paper in chosen]
-    except SpindleError as error:
-        print(f"analysis.reference: {error}", file=sys.stderr)
-        return 1
-    return max(status, default=0)
+def chosen(paper: str | None) -> list[papers.Paper]:
+    """One paper, or all."""
+    return [papers.paper(paper)] if paper else papers.every()
 
 
-def check_all(paper: papers.Paper) -> int:
-    """Hold all results that lie here against a paper's reference; returns the exit status."""
+def check_all(paper: papers.Paper, place: Path | None = None) -> int:
+    """Hold all results that lie here against a paper's reference, or another folder's; returns the exit status."""
     folders = sorted(path for path in (paths.ROOT / "results").glob("*") if path.is_dir())
-    return 1 if check(paper, read(folder(paper.id)), folders) else 0
+    return 1 if check(paper, read(place or folder(paper.id)), folders) else 0
 
 
-def take_all(paper: papers.Paper, profile: str) -> int:
-    """Take a profile's finished cells into a paper's reference; returns the exit status."""
-    place = folder(paper.id)
+def take_all(paper: papers.Paper, profile: str, place: Path | None = None) -> int:
+    """Take a profile's finished cells into a paper's reference, or another folder; returns the exit status."""
+    place = place or folder(paper.id)
     reference = read(place)
     results = paths.ROOT / "results" / profile
     taken, refused = take(paper, reference, profile, results, wanted_measures(paper.deviations))
@@ -369,11 +373,7 @@ def take_all(paper: papers.Paper, profile: str) -> int:
     if refused:
         print(
             f"{len(refused)} cells are left as they were in the reference; "
-            f"run them again: make report PROFILE={profile}",
+            f"run them again: spindle report --profile {profile}",
             file=sys.stderr,
         )
     return 1 if refused else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -34,6 +34,9 @@ class Settings:
         self.none = frame.iloc[:0]
         raw = frame[(frame.workload == "rawio") & (frame.file_system == "raw")]
         self.groups = dict(iter(raw.groupby(list(self.KEY)))) if len(raw) else {}
+        # By all parameters: `parameters` has them sorted, and a row's own values behind them.
+        points = frame[(frame.workload == "sqlio") & (frame.file_system == "raw")]
+        self.points = dict(iter(points.groupby([*System._fields, "parameters"]))) if len(points) else {}
         macro = frame[frame.file_system != "raw"]
         self.macro_groups = dict(iter(macro.groupby(list(self.MACRO_KEY)))) if len(macro) else {}
 
@@ -41,6 +44,11 @@ class Settings:
         """The repetitions of one measurement; empty where none was made. Raises TableError for mixed parameters."""
         found = self.groups.get((*system, op, pattern), self.none)
         return repetitions(found, f"{described(system)} {op} {pattern}")
+
+    def pick_point(self, system: System, parameters: dict[str, str], own: dict | None = None) -> pd.DataFrame:
+        """The repetitions of a point of a sweep; `own` are the row's own values, as a result's `set` has them."""
+        words = [*sorted(parameters.items()), *(own or {}).items()]
+        return self.points.get((*system, " ".join(f"{name}={value}" for name, value in words)), self.none)
 
     def pick_macro(
         self, system: System, file_system: str, workload: str, scripts: str = "", sizes: str = ""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What a cell on UFS wrote and read: data, directories, inodes, bitmaps or superblock.
 
-    python -m lab.cell.attempt --fs ffs --workload postmark --keep out --keep-disk
+    spindle try --fs ffs --workload postmark --keep out --keep-disk
     python -m analysis.ufs_blocks --image out/disk.img out/io.trace
     python -m analysis.ufs_blocks --image EMPTY.img results/full/cells/<cell>/io.trace
 
@@ -75,7 +75,7 @@ def layout(image: Path) -> Layout:
             file.seek(SUPER_OFFSET)
             raw = file.read(SUPER_BYTES)
     except OSError as error:
-        raise ResultError(f"image {image}: {error.strerror}; --keep-disk of lab.cell.attempt leaves one") from None
+        raise ResultError(f"image {image}: {error.strerror}; --keep-disk of spindle try leaves one") from None
     words = struct.unpack(f"<{len(raw) // 4}I", raw[: len(raw) & ~3])
     if len(raw) < SUPER_BYTES or words[-1] != MAGIC:
         raise ResultError(f"image {image}: no UFS1 superblock at byte {SUPER_OFFSET}; give the image of a UFS cell")
@@ -215,7 +215,7 @@ def table(found: pd.DataFrame, codes: np.ndarray, about: Layout) -> list[dict]:
 
 
 def read(path: Path) -> pd.DataFrame:
-    """Requests of a trace: of a result, or as lab.cell.attempt keeps it, which is the cell before its check."""
+    """Requests of a trace: of a result, or as spindle try keeps it, which is the cell before its check."""
     if path.read_bytes()[:1] != b"#":
         return traces.frame(traces.text_of(path))
     cells = trace.split(path.read_text())

@@ -62,15 +62,6 @@ def start_image(run):
     return [] if start is None else image_files(start)
 
 
-def image_about(image):
-    """How long an image takes, for the message."""
-    if image.workload is None:
-        return "20 s"
-    if image.scale != "1":
-        return "2 min or less"
-    return "10 min" if image.array == volumes.NONE else "15 min"
-
-
 WORKLOADS = list(dict.fromkeys(name for run in RUNS.values() for name in run.workloads))
 STARTS = [start for start in map(identity.start_of, RUNS.values()) if start is not None]
 # Papers with the same assumptions share an image.
@@ -163,7 +154,7 @@ for image in IMAGES.values():
         # What many runs wait for comes first.
         priority: 0 if image.workload is None else 2
         params:
-            about=image_about(image),
+            about=images.about(image),
             image=TITLES[image],
             what=f"--file-system {image.file_system} --drive {image.drive} --array {image.array}"
             + ("" if image.workload is None else f" --workload {image.workload} --scale {image.scale}")

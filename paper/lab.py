@@ -52,8 +52,9 @@ def versions(envs: Path) -> list[str]:
 
 
 def depth(frame: pd.DataFrame) -> list[dict]:
-    """Commands outstanding at the disk, per controller and tags, in the cells of the device itself."""
-    frame = frame[frame.file_system == "raw"]
+    """Commands outstanding at the disk, per controller and tags, in the cells of the device itself that are to fill the
+    disk's queue. Points of a sweep have a depth of their own."""
+    frame = frame[(frame.file_system == "raw") & (frame.depth == "")]
     order = frame.assign(order=pd.to_numeric(frame.tags.replace("none", "0")))
     found = []
     for (controller, _), group in order.groupby(["controller", "order"]):

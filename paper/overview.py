@@ -3,8 +3,10 @@
 
     python -m paper.overview --profile quick --results results/quick --summary results/quick/summary.json --out TEX
 
-Everything comes from the papers' own summary.json. Counted are the numbers that a paper prints, not those of tables of
-ours; within a factor is counted only of numbers that can be compared with the paper's.
+Everything comes from the papers' own summary.json and reference.json. Counted are the numbers that a paper prints, not
+those of tables of ours; within a factor is counted only of numbers that can be compared with the paper's. Numbers from
+the reference are another run's: the paper's report prints them because this profile has not measured them at the
+paper's size. They are in no other count.
 """
 
 import argparse
@@ -19,7 +21,7 @@ from paper import tex
 SCHEMA = "spindle-overview/1"
 NEAR, FAR = 1.25, 2.0
 """Factors within which numbers are counted."""
-BAR_MM = 46
+BAR_MM = 32
 """Length of a bar that stands for all printed numbers."""
 
 
@@ -39,14 +41,17 @@ def verdicts(claims: list[dict]) -> dict:
             for name, value in named}  # fmt: skip
 
 
-def describe(paper: papers.Paper, found: dict) -> dict:
-    """One paper's line of summary.json."""
+def describe(paper: papers.Paper, found: dict, reference: dict) -> dict:
+    """One paper's line of summary.json, from its summary.json and reference.json."""
     rows = {table: [row for row in found["numbers"] if row["table"] == table] for table in paper.printed}
+    lacking = {table: reference["lacking"].get(table, 0) for table in rows}
+    tried = [claim for claim in found["claims"] if claim["reference_verdict"] is not None]
     return {
         "paper": paper.id, "title": paper.about["title"], "authors": paper.about["authors"],
         "report": f"{paper.id}/report.pdf", "summary": f"{paper.id}/summary.json", **counted(found["numbers"]),
-        "claims": verdicts(found["claims"]),
-        "tables": [{"table": table, **counted(part)} for table, part in rows.items()],
+        "from_reference": sum(lacking.values()),
+        "claims": verdicts(found["claims"]), "claims_from_reference": len(tried),
+        "tables": [{"table": table, **counted(part), "from_reference": lacking[table]} for table, part in rows.items()],
     }  # fmt: skip
 
 
@@ -87,7 +92,11 @@ def table_label(name: str) -> str:
 
 def made(args: argparse.Namespace) -> str:
     """The LaTeX; the data are written on the way."""
-    found = [describe(paper, command.read_json(args.results / paper.id / "summary.json")) for paper in papers.every()]
+    read = [
+        [command.read_json(args.results / paper.id / name) for name in ("summary.json", "reference.json")]
+        for paper in papers.every()
+    ]
+    found = [describe(paper, *files) for paper, files in zip(papers.every(), read, strict=True)]
     args.summary.write_text(command.as_json({"schema": SCHEMA, "profile": args.profile, "papers": found}))
     return tex.render([tex.HERE], "overview.tex.j2", context(args.profile, args.commit, found))
 
@@ -97,7 +106,9 @@ def main(argv: list[str] | None = None) -> int:
     parser = command.parser(__doc__, "profile", "results", "out")
     parser.add_argument("--summary", type=Path, required=True, help="where the data go")
     parser.add_argument("--commit", default="", help="commit of the source, for the title")
-    return command.finish("paper.overview", parser.parse_args(argv), made, made_by="a paper's summary.json")
+    return command.finish(
+        "paper.overview", parser.parse_args(argv), made, made_by="a paper's summary.json and reference.json"
+    )
 
 
 if __name__ == "__main__":

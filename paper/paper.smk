@@ -240,7 +240,7 @@ rule overview_tex:
         "paper/overview.tex.j2",
         ANALYSIS_CODE,
         expand("paper/{paper}/paper.yaml", paper=PAPERS),
-        summaries=expand(f"{RESULTS}/{{paper}}/summary.json", paper=PAPERS),
+        summaries=expand(f"{RESULTS}/{{paper}}/{{name}}.json", paper=PAPERS, name=["summary", "reference"]),
     output:
         tex=f"{RESULTS}/report.tex",
         summary=f"{RESULTS}/summary.json",

@@ -132,9 +132,7 @@ class Table:
             return self.made_from_text()
         ids = [CELL_ID.match(cell) for row in self.rows for cell in row["cells"]]
         if None in ids:
-            raise RenderError(
-                f"{self.path}: a cell id does not name controller, drive and seed; see docs/interfaces.md"
-            )
+            raise RenderError(f"{self.path}: a cell id does not name controller, drive and seed; see docs/lab.md")
         parts = [f"profile {self.profile}"]
         if ids:
             drives = sorted({match["drive"] for match in ids})
@@ -190,7 +188,7 @@ def plain(table: Table) -> dict:
         like = entry["printed"] or f"0.{'0' * RATIO_DIGITS}"
         named = {"row": entry["row"], "column": entry["column"], "unit": entry["unit"]}
         lines.append(named | {"cell": table.cell(entry["row"], entry["column"], like=like)})
-    return {"title": table.table, "lines": lines}
+    return {"title": papers.paper(table.paper).tables[table.table].title or table.table, "lines": lines}
 
 
 class PlainViews:

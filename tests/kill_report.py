@@ -25,7 +25,7 @@ BUILD = Path(os.environ.get("SPINDLE_BUILD", ROOT / "build")).absolute()
 CELLS = ROOT / "results" / "smoke" / "cells"
 KEPT = BUILD / "killed"
 ATTEMPT = [
-    *(str(BUILD / "venv/bin/python"), "-m", "lab.cell.attempt", "--fs", "ffs", "--keep", str(KEPT)),
+    *(str(BUILD / "venv/bin/python"), "-m", "cli", "try", "--fs", "ffs", "--keep", str(KEPT)),
     *("--workload", "postmark", "--scale", "0.05", "--", "--sizes", "default"),
 ]
 COMMANDS = {"report": ["make", "report", "PROFILE=smoke"], "attempt": ATTEMPT}

@@ -72,7 +72,7 @@ def test_import_leaves_nothing_to_run(part, tmp_path):
     def call(*command):
         return subprocess.run(command, cwd=checkout, env=environment, capture_output=True, text=True, check=False)
 
-    imported = call(sys.executable, "-m", "lab.cell.archive", "import", "--profile", PROFILE, str(part))
+    imported = call(sys.executable, "-m", "cli", "import", "--profile", PROFILE, str(part))
     wanted = [paths.result_path(PROFILE, cell.id) for cell in cells.run(PROFILE, RUN).cells]
     assert imported.returncode == 0, imported.stderr
     assert f"{len(wanted)} cells taken, 0 were there already" in imported.stderr
@@ -89,5 +89,5 @@ def test_import_leaves_nothing_to_run(part, tmp_path):
         assert done.returncode == 0, printed
         assert "Nothing to be done" in printed and not re.search(r"^(local)?rule ", printed, re.M), printed
         assert state() == before
-    again = call(sys.executable, "-m", "lab.cell.archive", "import", "--profile", PROFILE, str(part))
+    again = call(sys.executable, "-m", "cli", "import", "--profile", PROFILE, str(part))
     assert again.returncode == 0 and f"0 cells taken, {len(wanted)} were there already" in again.stderr

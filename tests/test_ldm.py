@@ -91,7 +91,8 @@ def test_data_lie_where_they_should(built, tmp_path, array):
     said = left.report.cells
     for label, about in said.items():
         assert about.problem is None, (label, about)
-    judge_state(kind, count, boot.drive_bytes(built, DRIVE) // SECTOR, said["state"].said)
+    disk = tmp_path / job.disk_files(one)[0]
+    judge_state(kind, count, disk.stat().st_size // SECTOR, said["state"].said)
     found = judge_members(kind, count, [tmp_path / name for name in job.disk_files(one)])
     assert [line.split()[0] for line in said["read"].said] == [hashlib.sha256(found).hexdigest()]
     written = {request.device for request in trace.parse(left.traces[attempt.LABEL]) if request.op == "W"}

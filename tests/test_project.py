@@ -8,8 +8,11 @@ import subprocess
 import tomllib
 from pathlib import Path
 
+import click
 import pytest
 import yaml
+
+from cli.main import spindle
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -34,6 +37,68 @@ def test_readme_paths_exist():
     missing = [path for path in paths if not (ROOT / path).exists()]
     assert paths
     assert not missing
+
+
+PAGES = (
+    "README.md",
+    "CONTRIBUTING.md",
+    "CHANGELOG.md",
+    *(str(path.relative_to(ROOT)) for path in (ROOT / "docs").glob("*.md")),
+)
+
+
+def test_pages_name_commands_that_exist():
+    """In code, which stands between backquotes or begins a line."""
+    for page in PAGES:
+        for name, sub in re.findall(r"(?:`|^)spindle ([a-z]+)(?: ([a-z]+)\b)?", read(page), re.M):
+            command = spindle.get_command(click.Context(spindle), name)
+            assert command is not None, f"{page}: there is no `spindle {name}`"
+            assert not sub or sub in getattr(command, "commands", {sub}), f"{page}: spindle {name} {sub}"
+
+
+def test_pages_call_no_module_that_has_a_command():
+    """As far as there is a subcommand, nobody is told to type `python -m`."""
+    left = {"analysis.ufs_blocks", "analysis.directory_cache", "lab.cell.built", "lab.cell.images", "lab.guest.build"}
+    for page in PAGES:
+        assert set(re.findall(r"python -m ([\w.]+\w)", read(page))) <= left, page
+
+
+def test_citation_has_the_version():
+    about = yaml.safe_load(read("CITATION.cff"))
+    assert about["version"] == tomllib.loads(read("pyproject.toml"))["project"]["version"]
+    assert {"cff-version", "message", "title", "authors"} <= about.keys()
+
+
+def test_pre_commit_calls_what_the_gate_calls():
+    hooks = yaml.safe_load(read(".pre-commit-config.yaml"))["repos"][0]["hooks"]
+    assert {"ruff format", "ruff check", "snakefmt"} <= {
+        hook["entry"].removeprefix("build/venv/bin/") for hook in hooks
+    }
+
+
+def test_links_between_pages_lead_somewhere():
+    """Links of all pages to files of the repository, and to sections of pages."""
+    listed = subprocess.run(["git", "ls-files", "*.md"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    missing, seen = [], 0
+    for page in map(Path, listed.splitlines()):
+        for target in re.findall(r"\]\(([^)\s]+)\)", read(page)):
+            if re.match(r"[a-z]+:", target):
+                continue
+            seen += 1
+            name, _, section = target.partition("#")
+            path = (ROOT / page).parent / name if name else ROOT / page
+            if not path.exists():
+                missing.append(f"{page}: {target}: there is no such file")
+            elif section and section not in sections(path.read_text(encoding="utf-8")):
+                missing.append(f"{page}: {target}: there is no such section")
+    assert seen > 20
+    assert not missing, "\n".join(missing)
+
+
+def sections(page: str) -> set[str]:
+    """The names by which links reach a page's sections, as Git's hosts make them of headings."""
+    headings = re.findall(r"^#+ (.*)$", page, re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 def test_make_help_lists_targets():
@@ -62,7 +127,8 @@ def test_conda_rust_is_the_crates():
 def test_lock_has_hashes_and_no_host():
     lock = read("envs/requirements.lock")
     assert "://" not in lock
-    for entry in re.split(r"\n(?=\S)", lock.strip()):
+    # What pip-tools says between the entries is no entry.
+    for entry in re.split(r"\n(?=\S)", re.sub(r"^\s*#.*\n", "", lock, flags=re.M).strip()):
         assert "--hash=sha256:" in entry, entry.splitlines()[0]
 
 

@@ -59,5 +59,5 @@ def test_load_refuses(results, tmp_path, change, message):
 
 
 def test_load_missing_file_says_how_to_make_it(tmp_path):
-    with pytest.raises(ResultError, match="snakemake"):
+    with pytest.raises(ResultError, match="`spindle run "):
         load.load([tmp_path / "none" / "result.json"])

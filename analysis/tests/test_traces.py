@@ -74,7 +74,7 @@ def test_read_names_the_file(tmp_path):
 
 def test_cell_says_why_there_is_nothing(tmp_path):
     assert traces.cell(tmp_path, None).reason == "not run"
-    with pytest.raises(ResultError, match="snakemake"):
+    with pytest.raises(ResultError, match="`spindle run "):
         traces.cell(tmp_path, "x")
     system = System("ide-piix", "none", "both", "deskstar-75gxp")
     found = invented.raw_of(system, "read", "random", 1.0, 1)

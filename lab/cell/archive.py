@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Carry finished results from one checkout to another, in one file.
 
-    python -m lab.cell.archive export --profile full part1.tar.zst [--cells 'scsi-*.postmark.*']
-    python -m lab.cell.archive import --profile full part1.tar.zst [...]
+    spindle export --profile full part1.tar.zst [--cells 'scsi-*.postmark.*']
+    spindle import --profile full part1.tar.zst [...]
 
 An archive is a zstd-compressed tar: manifest.json, with size and SHA-256 of every file, and then the folders of
 finished cells. It has one form: the same results give the same bytes, and other bytes are no archive.
@@ -16,7 +16,6 @@ Whoever forges report, trace, result and manifest so that they agree is not foun
 is the only thing that helps against that.
 """
 
-import argparse
 import errno
 import hashlib
 import json
@@ -469,49 +468,29 @@ def take(profile: str, source: Path) -> tuple[int, int, Counter]:
     return len(taken), there, left_out
 
 
-def main(argv: list[str] | None = None) -> int:
-    """Command line."""
-    parser = argparse.ArgumentParser(prog="lab.cell.archive", description=__doc__.splitlines()[0])
-    parser.add_argument("action", choices=("export", "import"))
-    parser.add_argument("--profile", required=True, help="smoke, quick or full")
-    parser.add_argument("--cells", default="*", help="export only cells whose id fits this shell pattern")
-    parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="archive, e.g. part1.tar.zst")
-    options = parser.parse_args(argv)
-    writes = options.action == "import"
-    try:
-        with lock.hold(lock.RESULTS, alone=writes, what=f"{options.action} of profile {options.profile}"):
-            return _import(options.profile, options.files) if writes else _export(options)
-    except SpindleError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-
-
-def _export(options: argparse.Namespace) -> int:
-    if len(options.files) != 1:
-        raise SpindleError("export writes one file; name one")
-    (target,) = options.files
-    count, left_out = export(options.profile, target, options.cells)
+def give(profile: str, target: Path, pattern: str = "*") -> int:
+    """Export, and say what was left out; returns the exit status."""
+    with lock.hold(lock.RESULTS, what=f"export of profile {profile}"):
+        count, left_out = export(profile, target, pattern)
     for name, why in left_out:
         print(f"{target}: left out: {name}: {why}", file=sys.stderr)
     print(f"{target}: {count} cells, {target.stat().st_size >> 20} MiB", file=sys.stderr)
     return 1 if left_out else 0
 
 
-def _import(profile: str, sources: list[Path]) -> int:
-    status = 0
-    for source in sources:
-        try:
-            taken, there, left_out = take(profile, source)
-        except ArchiveError as error:
-            print(f"error: {error}", file=sys.stderr)
-            status = 1
-            continue
-        print(f"{source}: {taken} cells taken, {there} were there already", file=sys.stderr)
-        for reason, count in left_out.most_common():
-            print(f"{source}: {count} left out: {reason}", file=sys.stderr)
-            status = 1
-    return status
+def take_all(profile: str, sources: list[Path]) -> int:
+    """Import archives, each as a whole or not at all, and say what was left out; returns the exit status."""
+    with lock.hold(lock.RESULTS, alone=True, what=f"import of profile {profile}"):
+        return max([_take_one(profile, source) for source in sources], default=0)
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def _take_one(profile: str, source: Path) -> int:
+    try:
+        taken, there, left_out = take(profile, source)
+    except ArchiveError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    print(f"{source}: {taken} cells taken, {there} were there already", file=sys.stderr)
+    for reason, count in left_out.most_common():
+        print(f"{source}: {count} left out: {reason}", file=sys.stderr)
+    return 1 if left_out else 0

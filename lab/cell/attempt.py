@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Try a workload or some commands in the guest, on a modelled drive, outside any profile.
 
-    python -m lab.cell.attempt --controller scsi-virtio --drive ultrastar-36zx --tags 32 --fs ext2 \\
+    spindle try --controller scsi-virtio --drive ultrastar-36zx --tags 32 --fs ext2 \\
         --workload postmark -- --scale 0.1 --seed 1
-    python -m lab.cell.attempt --array md-raid0-4 --fs ffs --workload postmark
-    python -m lab.cell.attempt --array md-raid0-4 --workload rawio -- op=write pattern=sequential
-    python -m lab.cell.attempt --array raid5-scsi-8 --fail m1@0.5 --workload rawio -- op=read pattern=random
-    python -m lab.cell.attempt --fs ffs -- mkdir /mnt/a ';' touch /mnt/a/b ';' umount /mnt
+    spindle try --array md-raid0-4 --fs ffs --workload postmark
+    spindle try --array md-raid0-4 --workload rawio -- op=write pattern=sequential
+    spindle try --array raid5-scsi-8 --fail m1@0.5 --workload rawio -- op=read pattern=random
+    spindle try --fs ffs -- mkdir /mnt/a ';' touch /mnt/a/b ';' umount /mnt
 
 Prints what the guest printed, with virtual times, and a summary of the disk's trace; --keep FOLDER keeps the trace,
 console and (with --keep-disk) the data disk. Without --workload the words behind -- are commands, separated by `;`.
@@ -14,7 +14,6 @@ The file system is mounted at /mnt before, unmounted and checked behind a worklo
 """
 
 import argparse
-import os
 import re
 import shutil
 import signal
@@ -48,9 +47,9 @@ RAW_PARAMETERS = {"op", "pattern"}
 """Those of a workload that uses the device itself."""
 
 
-def parse(argv: list[str] | None) -> argparse.Namespace:
-    """Command line."""
-    parser = argparse.ArgumentParser(prog="lab.cell.attempt", description=__doc__.splitlines()[0])
+def parser() -> argparse.ArgumentParser:
+    """The command line, of which `cli` makes its help."""
+    parser = argparse.ArgumentParser(prog="spindle try", description=__doc__.splitlines()[0])
     parser.add_argument("--controller", default="scsi-virtio", help="catalogue name (default: %(default)s)")
     parser.add_argument("--drive", default="ultrastar-36zx", help="catalogue name (default: %(default)s)")
     parser.add_argument(
@@ -60,6 +59,9 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--scheduler", default="both", choices=("both", "disk", "host", "none"))
     parser.add_argument("--fs", help="file system to make (once), mount at /mnt, unmount and check; default: none")
     parser.add_argument("--workload", help="workload to run; what stands behind -- are its options")
+    parser.add_argument(
+        "--paper", default=cells.PAPERS[0], choices=cells.PAPERS, help="whose assumptions hold (default: %(default)s)"
+    )
     parser.add_argument("--scale", default="1", help="scale of memory and dirty limits; also given to the workload")
     parser.add_argument("--seed", default=1, type=int)
     parser.add_argument(
@@ -81,7 +83,12 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--keep", type=Path, help="folder to leave io.trace, console.log and agent.log in")
     parser.add_argument("--keep-disk", action="store_true", help="leave the data disks there, too")
     parser.add_argument("words", nargs="*", help="options of the workload, or commands separated by ;")
-    return parser.parse_args(argv)
+    return parser
+
+
+def parse(argv: list[str] | None) -> argparse.Namespace:
+    """What was asked for."""
+    return parser().parse_args(argv)
 
 
 def commands(words: list[str]) -> list[str]:
@@ -112,7 +119,7 @@ def faults(one: cells.Run, words: list[str]) -> tuple[tuple[str, str, int], ...]
 
 def run_of(options: argparse.Namespace) -> cells.Run:
     """A run for what was asked, checked as a row of the sheet is."""
-    paper = cells.PAPERS[0]
+    paper = options.paper
     if options.workload and options.workload not in cells.WORKLOADS:
         raise SpindleError(f"--workload: {config.nearest(options.workload, cells.WORKLOADS)}")
     parameters = [word for word in options.words if options.workload and PARAMETER.match(word)]
@@ -134,7 +141,7 @@ def run_of(options: argparse.Namespace) -> cells.Run:
         cells.check_workload(row, LABEL)
     if options.seed < 1:
         raise SpindleError(f"--seed: {options.seed} is below 1; write a number from 1 on")
-    if options.workload in cells.RAW_WORKLOADS:
+    if options.workload in job.PROGRAMS:
         wanted = "op=read or op=write, and pattern=sequential, interleave or random"
         keys = {word.partition("=")[0] for word in parameters}
         if missing := RAW_PARAMETERS - keys:
@@ -181,8 +188,12 @@ def run_of(options: argparse.Namespace) -> cells.Run:
 
 def main(argv: list[str] | None = None) -> int:
     """Command line."""
+    return attempt(parse(argv))
+
+
+def attempt(options: argparse.Namespace) -> int:
+    """Try what was asked for; returns the exit status."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    options = parse(argv)
     try:
         one = run_of(options)
         build = paths.build()
@@ -218,8 +229,3 @@ def main(argv: list[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 1
     return 0
-
-
-if __name__ == "__main__":
-    os.chdir(paths.ROOT)
-    sys.exit(main())

@@ -24,6 +24,8 @@ POLL_S = 0.05
 STALL_S = 600
 """Host seconds without a byte from the guest or the disk after which QEMU counts as hung. Virtual time has its own
 limit, which is far sooner reached; this one is for a QEMU whose clock stands still."""
+BEAT_S = 60
+"""A run says how far it is whenever so much host time has passed."""
 PANIC_GRACE_S = 2
 HOST_STORAGE_STATUS = 74
 MARGIN_BYTES = 64 << 20
@@ -62,16 +64,6 @@ class Boot:
     def array_state(self) -> dict | None:
         """A hardware array that lost members."""
         return judge.array_state(tuple(mark for mark in self.marks if isinstance(mark, trace.ArrayMark)))
-
-
-def drive_bytes(build: Path, drive: str) -> int:
-    """Size of a drive, as the model reports it."""
-    command = [str(build / "disk/release/spindle-disk"), "show", drive, "--json"]
-    command += ["--catalogue", str(paths.ROOT / "lab/disk/catalogue")]
-    done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
-    if done.returncode != 0:
-        raise ConfigError(f"drive {drive!r}: {done.stderr.strip() or 'spindle-disk show failed'}")
-    return json.loads(done.stdout)["sectors"] * trace.SECTOR_BYTES
 
 
 def disk_bytes(build: Path, topology: Path, unit: str) -> int:
@@ -188,6 +180,17 @@ def markers(run: cells.Run) -> int:
     return sum(word[0] == "cell" and word[1] not in others for word in words)
 
 
+def reached_ns(path: Path) -> int | None:
+    """Virtual time of the last whole request in a trace that is being written; None while there is none."""
+    with open(path, "rb") as file:
+        file.seek(max(0, path.stat().st_size - 4096))
+        lines = file.read().split(b"\n")[1:-1]
+    for line in reversed(lines):
+        if (match := trace.REQUEST.fullmatch(line.decode(errors="replace"))) is not None:
+            return int(match[8])
+    return None
+
+
 class Supervisor:
     """Watches one QEMU: notes when the agent's lines appear, and ends it when it panics or stands still."""
 
@@ -202,6 +205,17 @@ class Supervisor:
         self._agent_offset = 0
         self._cell: tuple[str, float] | None = None
         self._last_event = self.began
+        self._last_beat = self.began
+
+    def _beat(self, now: float) -> None:
+        """Say how far a long run is."""
+        if now - self._last_beat < BEAT_S:
+            return
+        self._last_beat = now
+        path = self.work / "io.trace"
+        at_ns = reached_ns(path) if path.exists() else None
+        where = "booting" if at_ns is None else f"{at_ns / 1e9:.0f} s of virtual time"
+        self.say(f"{where} after {(now - self.began) / 60:.0f} min")
 
     def _sizes_now(self) -> tuple[int, ...]:
         files = (self.work / name for name in ("agent.log", "console.log", "io.trace"))
@@ -250,6 +264,7 @@ class Supervisor:
                     panic_at = panic_at or now
                 self._sizes, grown_at = sizes, now
                 self._read_agent(now)
+            self._beat(now)
             if status is not None:
                 self.timing.total_s = round(now - self.began, 3)
                 self.timing.shutdown_s = round(now - self._last_event, 3)

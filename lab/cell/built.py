@@ -291,8 +291,9 @@ def what_differs(name: str, build: Path) -> str | None:
     return None
 
 
-def check(name: str, build: Path) -> dict[str, str]:
-    """Refuse a thing that is not there, or that is not what its sources here give; returns its labels."""
+def check(name: str, build: Path, anew: bool = False) -> dict[str, str]:
+    """Refuse a thing that is not there, or that is not what its sources here give; returns its labels. `anew` compares
+    the bytes of its files also where nobody seems to have written them since they were compared last."""
     problem = what_differs(name, build)
     there = receipt(name, build)
     if problem or there is None:
@@ -302,6 +303,7 @@ def check(name: str, build: Path) -> dict[str, str]:
         seen = json.loads(seen_path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         seen = {}
+    seen = {} if anew else seen
     found = files_of(THINGS[name], build, THINGS[name].files)
     names = {str(path.relative_to(build)) for path in found if path.is_file()}
     if missing := sorted(there["files"].keys() - names):

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Cells and runs: a sheet's rows times a profile's repetitions."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from fnmatch import fnmatchcase
 from functools import cache
 
-from lab.cell import catalogue, config, filesystems, papers, settings, volumes
+from lab.cell import catalogue, config, filesystems, papers, settings, sweep, volumes
 from lab.cell.errors import ConfigError
 from lab.cell.paths import ROOT
 
@@ -15,8 +15,8 @@ WORKLOADS = tuple(sorted(path.parent.name for path in (ROOT / "workloads").glob(
 CROSSCHECK = "crosscheck"
 """Table of the cells that hold one workload against another."""
 RAW = "raw"
-RAW_WORKLOADS = ("rawio", "fio")
-"""Workloads of the device itself."""
+RAW_WORKLOADS = ("rawio", sweep.WORKLOAD, "fio")
+"""Workloads that can use the device itself."""
 RAW_ONLY = ("rawio",)
 """Workloads that have nothing to do on a file system."""
 ONE_DISK_ONLY = ("fio",)
@@ -66,8 +66,13 @@ class Cell:
     def run(self) -> str:
         """Id of the run that serves the cell. A cell on a file system has a boot of its own: what is cached, and where
         files lie, would else come from the cell before. Cells of the device itself share a boot with those of the same
-        paper: so what one paper measures leaves the others as they are."""
-        return self.id if not self.raw else self.base if self.paper == PAPERS[0] else f"{self.base}.{self.paper}"
+        paper: so what one paper measures leaves the others as they are. Points of a sweep are so many that each
+        repetition has a boot."""
+        if not self.raw:
+            return self.id
+        if self.workload == sweep.WORKLOAD:
+            return f"{self.base}.{self.paper}.{self.workload}.s{self.seed:02d}"
+        return self.base if self.paper == PAPERS[0] else f"{self.base}.{self.paper}"
 
     @property
     def id(self) -> str:
@@ -207,6 +212,8 @@ def check_workload(row: dict, where: str) -> None:
             f"{where}: workload {row['workload']!r} and file system {row['file_system']!r} do not go together; "
             f"{', '.join(RAW_WORKLOADS)} use the device itself ({RAW}), all but {', '.join(RAW_ONLY)} a file system"
         )
+    if row["workload"] == sweep.WORKLOAD:
+        sweep.check(row["parameters"].split(), raw, where)
     if row["workload"] in ONE_DISK_ONLY and row["array"] != volumes.NONE:
         raise ConfigError(
             f"{where}: workload {row['workload']!r} is for one disk, not for array {row['array']!r}; "
@@ -254,7 +261,8 @@ def paper_cells(profile: str, paper: str) -> tuple[Cell, ...]:
     """The cells that a profile takes of a paper. Repetitions come outermost, so that a shorter profile's run begins a
     longer one's.
 
-    Cells of the cross-check come once, behind all repetitions: what is measured does not notice them. Cells on file
+    Of the cells of the device itself, `points` chooses some by patterns on the part of the id before the seed. Cells of
+    the cross-check come once, behind all repetitions: what is measured does not notice them. Cells on file
     systems come last; the plan chooses them by patterns on their ids and may scale them down.
     """
     plan = config.plan(profile, paper)
@@ -270,7 +278,18 @@ def paper_cells(profile: str, paper: str) -> tuple[Cell, ...]:
             if run_id not in known:
                 raise ConfigError(f"{where}: run {run_id!r} is not in the sheet; {config.nearest(run_id, known)}")
         found = [cell for cell in found if cell.base in plan["runs"]]
+    if "points" in plan:
+        found = fitting(found, plan["points"], where)
     return tuple(found + file_system_cells(paper, plan.get("file_systems", []), where))
+
+
+def fitting(found: list[Cell], patterns: list[str], where: str) -> list[Cell]:
+    """The cells whose ids, without the seed, fit one of a plan's patterns (as a shell's); each must fit a cell."""
+    wanted = {pattern: [c for c in found if fnmatchcase(c.id.rsplit(".", 1)[0], pattern)] for pattern in patterns}
+    if useless := [pattern for pattern, cells_of in wanted.items() if not cells_of]:
+        raise ConfigError(f"{where}: no cell of its runs fits 'points' pattern {useless[0]!r}; correct it")
+    chosen = {cell.id for cells_of in wanted.values() for cell in cells_of}
+    return [cell for cell in found if cell.id in chosen]
 
 
 def file_system_cells(paper: str, choices: list[dict], where: str) -> list[Cell]:
@@ -330,6 +349,34 @@ def run(profile: str, run_id: str) -> Run:
     if run_id not in known:
         raise ConfigError(f"run {run_id!r} is not in profile {profile!r}; {config.nearest(run_id, known)}")
     return known[run_id]
+
+
+def up_to(cell_id: str) -> Run | None:
+    """The run that serves a cell of any profile, without what comes behind the cell, which is no input of it. None if
+    no profile has such a cell."""
+    for profile in config.profiles():
+        for one in cells(profile):
+            if one.id == cell_id:
+                whole = run(profile, one.run)
+                return replace(whole, cells=whole.cells[: whole.cells.index(one) + 1])
+    return None
+
+
+def matching(profile: str, word: str) -> list[Cell]:
+    """Cells of a profile by an id, by the id of their run, or by a pattern (as a shell's) on their ids."""
+    return [one for one in cells(profile) if word in (one.id, one.run) or fnmatchcase(one.id, word)]
+
+
+SELECTABLE = tuple(field.name for field in fields(Cell) if field.name not in ("words", "tables", "set"))
+"""What cells can be chosen by, besides their ids."""
+
+
+def fits(one: Cell, where: dict[str, str]) -> bool:
+    """Whether a cell has these values, each a pattern as a shell's; the names are those of SELECTABLE."""
+    for name in where:
+        if name not in SELECTABLE:
+            raise ConfigError(f"{name}: cells cannot be chosen by it; {config.nearest(name, SELECTABLE)}")
+    return all(fnmatchcase(str(getattr(one, name)), value) for name, value in where.items())
 
 
 def cells_of_table(profile: str, paper: str, table: str) -> list[Cell]:

@@ -118,9 +118,14 @@ def read_sheet(path: Path) -> list[tuple[int, dict[str, str]]]:
     return rows
 
 
+def profiles() -> list[str]:
+    """Names of all profiles."""
+    return sorted(path.parent.name for path in (ROOT / "config/profiles").glob("*/config.yaml"))
+
+
 def require_profile(name: str) -> None:
     """Refuse a profile that does not exist."""
-    known = sorted(path.parent.name for path in (ROOT / "config/profiles").glob("*/config.yaml"))
+    known = profiles()
     if name not in known:
         raise ConfigError(f"profile: {name!r} is unknown; {nearest(name, known)}")
 

@@ -12,6 +12,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from itertools import zip_longest
 from pathlib import Path
 
@@ -62,13 +63,13 @@ class Hog:
             process.wait()
 
 
-def execute(one: cells.Run, build: Path) -> run.Outcome:
+def execute(one: cells.Run, build: Path, say: Callable[[str], None] = lambda line: None) -> run.Outcome:
     """One run in a folder of its own; the folder's name differs each time, and must not matter."""
     start = identity.start_of(one)
     if start is not None:
         images.ensure(start, build)
     with lock.scratch("determinism") as folder:
-        return run.execute(one, build, folder, lambda line: None)
+        return run.execute(one, build, folder, say)
 
 
 def rebuild(target: Path) -> None:

@@ -1,10 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""After a report: name the cells that failed or are missing; exits with 1 if there are any.
+"""After a report: the cells that failed or are missing."""
 
-python -m lab.cell.failures --profile quick
-"""
-
-import argparse
 import sys
 
 from lab.cell import cells, paths, store
@@ -33,31 +29,18 @@ def failures(profile: str, paper: str | None = None) -> list[tuple[str, str]]:
     return found
 
 
-def main(argv: list[str] | None = None) -> int:
-    """Command line."""
-    parser = argparse.ArgumentParser(prog="lab.cell.failures", description=__doc__.splitlines()[0])
-    parser.add_argument("--profile", required=True, help="smoke, quick or full")
-    parser.add_argument("--paper", help="only the cells of this one; default: of all papers")
-    parser.add_argument("--count", action="store_true", help="only say how many cells have a number")
-    options = parser.parse_args(argv)
-    try:
-        found = failures(options.profile, options.paper)
-        total = len(wanted(options.profile, options.paper))
-    except SpindleError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    if options.count:
-        print(f"{total - len(found)} of {total} cells have a number", file=sys.stderr)
-        return 0
+def tell(profile: str, paper: str | None = None) -> int:
+    """Name the cells without a number and why; returns how many there are."""
+    found = failures(profile, paper)
     for name, reason in found:
         print(f"failed: {name}: {reason}", file=sys.stderr)
     if found:
-        print(
-            f"{len(found)} of {total} cells have no number; the same command runs them again",
-            file=sys.stderr,
-        )
-    return 1 if found else 0
+        total = len(wanted(profile, paper))
+        print(f"{len(found)} of {total} cells have no number; the same command runs them again", file=sys.stderr)
+    return len(found)
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def count(profile: str) -> str:
+    """How many cells of a profile have a number, in words."""
+    total = len(wanted(profile, None))
+    return f"{total - len(failures(profile))} of {total} cells have a number"

@@ -40,6 +40,7 @@ def make(image: identity.Image, build: Path) -> list[Path]:
     if image.workload:
         ensure(image.empty, build)
     one = identity.image_run(image)
+    print(f"image {image.name}: about {about(image)} ...", file=sys.stderr, flush=True)
     targets[0].parent.mkdir(parents=True, exist_ok=True)
     with (
         lock.hold(lock_of(targets), alone=True, what=f"image {image.name}", build=build),
@@ -62,6 +63,15 @@ def make(image: identity.Image, build: Path) -> list[Path]:
     sizes = f"{used_bytes >> 20} MiB of {len(targets) * targets[0].stat().st_size >> 20} MiB"
     print(f"{image.name}: {left.timing.total_s:.0f} s, {sizes}", file=sys.stderr)
     return targets
+
+
+def about(image: identity.Image) -> str:
+    """Roughly how long an image takes, for people."""
+    if image.workload is None:
+        return "20 s"
+    if image.scale != "1":
+        return "2 min or less"
+    return "10 min" if image.array == volumes.NONE else "15 min"
 
 
 def of_papers(image: identity.Image, build: Path) -> Iterator[Path]:

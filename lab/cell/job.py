@@ -5,7 +5,7 @@ import json
 import string
 from decimal import Decimal
 
-from lab.cell import catalogue, filesystems, volumes
+from lab.cell import catalogue, filesystems, sweep, volumes
 from lab.cell.cells import Cell, Run, preparation
 from lab.cell.settings import Settings
 
@@ -27,7 +27,7 @@ ARRAY_LABEL = "array"
 """Marker before an array is started."""
 MOUNT_POINT = "/mnt"
 PROGRAMS = {"rawio": "rawio", "fio": "fio-rawio"}
-"""Program of a workload of the device itself; both take the same options."""
+"""Program of a workload of the device itself with a fixed pattern; both take the same options."""
 FS_PROGRAMS = {"fio": "fio-mix"}
 """Program of a workload on a file system, where it is not called like the workload."""
 VM = "/proc/sys/vm"
@@ -174,6 +174,8 @@ def workload_command(run: Run, cell: Cell) -> str:
             least = run.settings.value("fs_confined_least_mib") << 20
             command = ["confined", str(max(least, int(memory * Decimal(cell.scale)) & ~4095)), *command]
         return " ".join(command)
+    if cell.workload == sweep.WORKLOAD:
+        return sweep.command(cell.parameters, device(run), cell.seed, run.settings)
     return (
         f"{PROGRAMS[cell.workload]} --device {device(run)} --op {cell.parameters['op']}"
         f" --pattern {cell.parameters['pattern']} --seed {cell.seed}"

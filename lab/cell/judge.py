@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from functools import lru_cache
 from itertools import pairwise
 
-from lab.cell import agent, cells, config, job, members, trace, volumes
+from lab.cell import agent, cells, config, job, members, sweep, trace, volumes
 from lab.cell.evidence import Evidence, sha256
 
 SCHEMA = "spindle-result/2"
@@ -147,25 +147,16 @@ def metrics_of(cell: cells.Cell, said: agent.CellReport, lines: str) -> dict:
         raise ValueError("the disk saw no request")
     if summary.flushes > cell.most_flushes:
         raise ValueError(f"the disk saw {summary.flushes} flushes, but the assumption `flushes` is {cell.most_flushes}")
-    return {**(raw_metrics if cell.raw else file_system_metrics)(cell, said, summary), **devices}
+    metrics = file_system_metrics if not cell.raw else sweep_metrics if cell.workload == sweep.WORKLOAD else raw_metrics
+    return {**metrics(cell, said, summary), **devices}
 
 
 def raw_metrics(cell: cells.Cell, said: agent.CellReport, summary: trace.Summary) -> dict:
     """Metrics of a cell of the device itself that ran."""
-    needed = ["elapsed_ns", "bytes", "requests"]
-    if cell.workload != "fio":  # One process: its requests can be counted at the disk only.
-        needed += ["children", "concurrent_max"]
-    missing = [name for name in needed if said.metrics.get(name, 0) <= 0]
-    if missing:
-        raise ValueError(f"the workload did not report {', '.join(missing)}")
-    values = said.metrics
-    read = cell.parameters["op"] == "read"
-    moved = summary.read_bytes if read else summary.write_bytes
+    # fio is one process: its requests can be counted at the disk only.
+    values = reported(said, *RATE_NAMES, *(() if cell.workload == "fio" else ("children", "concurrent_max")))
+    check_moved(cell, values, summary)
     array = volumes.software(cell.array)
-    # Redundancy is written, too: the array's own and its superblocks.
-    redundant = array is not None and array.volume.copies != 1 and not read
-    if moved < values["bytes"] if redundant else moved != values["bytes"]:
-        raise ValueError(f"the workload moved {values['bytes']} bytes, but the disk saw {moved}")
     if values.get("concurrent_max", cell.depth) < cell.depth:
         raise ValueError(
             f"the workload had {values['concurrent_max']} requests at once, the disk can take {cell.depth}"
@@ -177,6 +168,54 @@ def raw_metrics(cell: cells.Cell, said: agent.CellReport, summary: trace.Summary
             f"tags {cell.tags}: the disk saw {relation} {summary.queue_depth_max} commands at once, "
             f"but its queue was to hold {cell.depth}"
         )
+    return rate_metrics(values, summary)
+
+
+def sweep_metrics(cell: cells.Cell, said: agent.CellReport, summary: trace.Summary) -> dict:
+    """Metrics of a point of a sweep on the device itself that ran."""
+    values = reported(said, *RATE_NAMES)
+    kept, least = sweep.outstanding(cell.parameters), 0
+    # The page cache makes requests of its own.
+    if sweep.past_page_cache(cell.parameters):
+        check_moved(cell, values, summary)
+        # A write may be acknowledged from a buffer before the next one comes, and the disks of an array share what is
+        # outstanding.
+        if cell.array == volumes.NONE and cell.parameters["op"] == "read":
+            least = min(cell.depth, kept, values["requests"])
+    if not least <= summary.queue_depth_max <= cell.depth:
+        raise ValueError(
+            f"the workload kept {kept} requests outstanding and the disk can take "
+            f"{cell.depth}, but it saw at most {summary.queue_depth_max} commands at once"
+        )
+    more = {name: value for name, value in values.items() if name not in RATE_NAMES}
+    return {**rate_metrics(values, summary), **({"workload": more} if more else {})}
+
+
+RATE_NAMES = ("elapsed_ns", "bytes", "requests")
+"""What every workload of the device itself reports."""
+
+
+def reported(said: agent.CellReport, *needed: str) -> dict[str, int]:
+    """The numbers that a workload reported. Raises ValueError where one of these is missing."""
+    missing = [name for name in needed if said.metrics.get(name, 0) <= 0]
+    if missing:
+        raise ValueError(f"the workload did not report {', '.join(missing)}")
+    return said.metrics
+
+
+def check_moved(cell: cells.Cell, values: dict[str, int], summary: trace.Summary) -> None:
+    """Raises ValueError if the disk saw other bytes than the workload moved."""
+    read = cell.parameters["op"] == "read"
+    moved = summary.read_bytes if read else summary.write_bytes
+    array = volumes.software(cell.array)
+    # Redundancy is written, too: the array's own and its superblocks.
+    redundant = array is not None and array.volume.copies != 1 and not read
+    if moved < values["bytes"] if redundant else moved != values["bytes"]:
+        raise ValueError(f"the workload moved {values['bytes']} bytes, but the disk saw {moved}")
+
+
+def rate_metrics(values: dict[str, int], summary: trace.Summary) -> dict:
+    """What all cells of the device itself have."""
     return {
         "rate_mb_s": round(values["bytes"] * 1000 / values["elapsed_ns"], 6),
         "elapsed_ns": values["elapsed_ns"],

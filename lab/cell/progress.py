@@ -4,20 +4,25 @@
     python -m lab.cell.progress --profile quick --run scsi-virtio.ultrastar-36zx.t32.both
 
 A profile has more runs than most targets need. Snakemake asks every job of a target for its input before it starts any
-of them: the runs among them note that (`asked_for`), and `begin` leaves the list for the runs to come.
+of them: the runs among them note that (`asked_for`), and `begin` leaves the list, with those whose results are there
+but do not hold. Each run adds a line when it is done, so that a result that is there from before is not taken for one
+that was made again.
 
 The words stand here and not in run.py, because they have no part in a result.
 """
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from pathlib import Path
 
 from lab.cell import cells, paths, run, store
 
 ASKED: set[str] = set()
 """Runs of the target, in the process of Snakemake that plans."""
+NEEDED, AGAIN, DONE = "asked", "again", "done"
+"""What a line of the list says of a run: the target needs it; its results do not hold; it was made since."""
 
 
 def asked_for(run_id: str) -> Callable:
@@ -35,13 +40,44 @@ def asked_path(profile: str) -> Path:
     return paths.ROOT / "results" / profile / "asked.txt"
 
 
-def begin(profile: str) -> None:
-    """Leave the list; the plan is made."""
+def begin(profile: str, stale: Collection[str] = ()) -> None:
+    """Leave the list; the plan is made. `stale` are runs whose results are there but do not hold."""
     path = asked_path(profile)
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.new")
-    partial.write_text("".join(f"{name}\n" for name in sorted(ASKED)), encoding="utf-8")
+    lines = [f"{AGAIN if name in stale else NEEDED} {name}\n" for name in sorted(ASKED)]
+    partial.write_text("".join(lines), encoding="utf-8")
     partial.replace(path)
+
+
+def done(profile: str, run_id: str) -> None:
+    """Note that a run was made just now."""
+    # One write at the end of the file: runs that end at once do not mix their lines.
+    with open(asked_path(profile), "a", encoding="utf-8") as file:
+        file.write(f"{DONE} {run_id}\n")
+
+
+@dataclass(frozen=True)
+class Left:
+    """What is left of what was asked for."""
+
+    there: int
+    """Runs whose results are there and hold."""
+    runs: int
+    asked: bool
+    """Whether they are those of the last target, and not all of the profile."""
+    seconds: float | None
+    """A guess at the rest, in real seconds; None while nothing is known."""
+
+
+def _noted(profile: str) -> dict[str, set[str]]:
+    """The list, as runs by what it says of them."""
+    path = asked_path(profile)
+    found: dict[str, set[str]] = {NEEDED: set(), AGAIN: set(), DONE: set()}
+    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
+        word, _, name = line.partition(" ")
+        found.get(word, set()).add(name)
+    return found
 
 
 def seconds(profile: str, runs: list[cells.Run]) -> list[float]:
@@ -50,29 +86,46 @@ def seconds(profile: str, runs: list[cells.Run]) -> list[float]:
     return [took for took in map(store.seconds_of, files) if took is not None]
 
 
-def time_left(profile: str) -> str:
-    """How many of the runs that were asked for are there, and a guess at the rest from those that are done."""
+def left(profile: str, stale: Collection[str] | None = None) -> Left:
+    """How much of what was asked for is there. `stale` are the runs whose results do not hold, where somebody has just
+    asked for that of the whole profile; else the list says it of the last target's."""
     known = cells.runs(profile)
-    path = asked_path(profile)
-    asked = [name for name in path.read_text(encoding="utf-8").split() if name in known] if path.exists() else []
+    noted = _noted(profile)
+    again = noted[AGAIN] - noted[DONE] if stale is None else set(stale)
+    asked = [] if stale is not None else [name for name in known if name in noted[NEEDED] | noted[AGAIN]]
     runs = [known[name] for name in asked] or list(known.values())
-    whose = "asked for" if asked else f"of profile {profile}"
-    left = [
+    rest = [
         one
         for one in runs
-        if not all((paths.ROOT / paths.result_path(profile, cell.id)).exists() for cell in one.cells)
+        if one.id in again or not all((paths.ROOT / paths.result_path(profile, cell.id)).exists() for cell in one.cells)
     ]
-    there = f"{len(runs) - len(left)} of {len(runs)} runs {whose} are there"
     took = seconds(profile, runs)
-    if not left or not took:
-        return there
-    guess = sum(took) / len(took) * len(left) / (os.cpu_count() or 1)
-    return f"{there}, about {max(1, round(guess / 60))} min left"
+    guess = sum(took) / len(took) * len(rest) / (os.cpu_count() or 1) if took else None
+    return Left(len(runs) - len(rest), len(runs), bool(asked), 0.0 if not rest else guess)
+
+
+def minutes(seconds: float) -> str:
+    """A guess at a time, in words."""
+    return f"about {max(1, round(seconds / 60))} min left"
+
+
+def time_left(profile: str) -> str:
+    """How many of the runs that were asked for are there, and a guess at the rest from those that are done."""
+    found = left(profile)
+    whose = "asked for" if found.asked else f"of profile {profile}"
+    there = f"{found.there} of {found.runs} runs {whose} are there"
+    return f"{there}, {minutes(found.seconds)}" if found.seconds else there
+
+
+def served(profile: str, run_id: str) -> str:
+    """Note that a run is done, and say what is left."""
+    done(profile, run_id)
+    return time_left(profile)
 
 
 def main(argv: list[str] | None = None) -> int:
     """Command line of lab.cell.run."""
-    return run.main(argv, time_left)
+    return run.main(argv, served)
 
 
 if __name__ == "__main__":

@@ -1,23 +1,18 @@
 # SPDX-License-Identifier: MIT
 """Before a report: drop what has to run again, and what killed reports left.
 
-    python -m lab.cell.retry --profile quick
-
 Dropped are cells that failed and cells whose result cannot be read. What is whole stays: whether it holds is decided by
 its identity when the report is planned (lab/cell/planning.py). Receipts of built things whose files are not those that
 were built are taken back, so that these are built again.
 
-Standard output has the built things that the profile needs and that are missing or have to be built again, one a line:
-where there are none, nobody has to ask Snakemake for the lab.
+Where no built thing is missing, nobody has to ask Snakemake for the lab.
 """
 
-import argparse
 import shutil
 import sys
 from pathlib import Path
 
 from lab.cell import built, cells, config, lock, paths, store
-from lab.cell.errors import SpindleError
 
 
 def why_drop(folder: Path) -> str | None:
@@ -46,28 +41,15 @@ def sweep(results: Path) -> list[tuple[str, str]]:
     return dropped
 
 
-def main(argv: list[str] | None = None) -> int:
-    """Command line."""
-    parser = argparse.ArgumentParser(prog="lab.cell.retry", description=__doc__.splitlines()[0])
-    parser.add_argument("--profile", required=True, help="smoke, quick or full")
-    options = parser.parse_args(argv)
-    try:
-        config.require_profile(options.profile)
-        with lock.hold(lock.RESULTS, alone=True, what=f"retry of profile {options.profile}"):
-            lock.sweep()
-            for reason in built.drop_damaged(paths.build()):
-                print(f"again: {reason}", file=sys.stderr)
-            for name, reason in sweep(paths.ROOT / "results" / options.profile):
-                print(f"again: {name}: {reason}", file=sys.stderr)
-        needed = {name for run in cells.runs(options.profile).values() for name in built.used_by(run)}
-        for name in sorted(needed):
-            if not built.stands(name, paths.build()):
-                print(name)
-    except SpindleError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def prepare(profile: str) -> list[str]:
+    """Drop what has to run again in a profile, and say what; returns the built things that the profile needs and that
+    are missing or have to be built again. Raises SpindleError where the results are in use."""
+    config.require_profile(profile)
+    with lock.hold(lock.RESULTS, alone=True, what=f"retry of profile {profile}"):
+        lock.sweep()
+        for reason in built.drop_damaged(paths.build()):
+            print(f"again: {reason}", file=sys.stderr)
+        for name, reason in sweep(paths.ROOT / "results" / profile):
+            print(f"again: {name}: {reason}", file=sys.stderr)
+    needed = {name for run in cells.runs(profile).values() for name in built.used_by(run)}
+    return sorted(name for name in needed if not built.stands(name, paths.build()))

@@ -11,6 +11,7 @@ import argparse
 import errno
 import signal
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -79,8 +80,8 @@ def execute(run: cells.Run, build: Path, work: Path, say, stall_s: float = boot.
     return outcome
 
 
-def serve(profile: str, run_id: str, left: Callable[[str], str] | None = None) -> None:
-    """Run, leave results, and say so; `left` adds what the profile still needs.
+def serve(profile: str, run_id: str, left: Callable[[str, str], str] | None = None) -> None:
+    """Run, leave results, and say so; `left` (of profile and run) adds what the profile still needs.
 
     Raises SpindleError when the machine lacks something.
     """
@@ -89,9 +90,15 @@ def serve(profile: str, run_id: str, left: Callable[[str], str] | None = None) -
     log_path.parent.mkdir(parents=True, exist_ok=True)
     boot.require_space(log_path.parent, boot.space_needed(run))
     with open(log_path, "w", encoding="utf-8") as log, lock.scratch("run") as folder:
+        told = time.monotonic()
 
         def say(line: str) -> None:
+            nonlocal told
             print(line, file=log, flush=True)
+            # A long run says how far it is, too, but not each of its cells.
+            if time.monotonic() - told >= boot.BEAT_S:
+                told = time.monotonic()
+                print(f"{run_id}: {line}", file=sys.stderr, flush=True)
 
         last_reason = None
         outcome = execute(run, paths.build(), folder, say)
@@ -104,11 +111,11 @@ def serve(profile: str, run_id: str, left: Callable[[str], str] | None = None) -
         store.write_timing(paths.ROOT / paths.timing_path(profile, run_id), run, outcome.timing)
     failed = sum(result["status"] == "failed" for result in outcome.results.values())
     verdict = f"{failed} of {len(run.cells)} cells FAILED, see {config.show(log_path)}; " if failed else ""
-    then = f"; {left(profile)}" if left else ""
+    then = f"; {left(profile, run_id)}" if left else ""
     print(f"{run_id}: {verdict}{outcome.timing.total_s:.0f} s{then}", file=sys.stderr, flush=True)
 
 
-def main(argv: list[str] | None = None, left: Callable[[str], str] | None = None) -> int:
+def main(argv: list[str] | None = None, left: Callable[[str, str], str] | None = None) -> int:
     """Command line; `left` as for `serve`."""
     parser = argparse.ArgumentParser(prog="lab.cell.run", description=__doc__.splitlines()[0])
     parser.add_argument("--profile", required=True, help="smoke, quick or full")

@@ -19,6 +19,8 @@ from lab.cell import lock
 from lab.cell.errors import SpindleError
 
 TAIL_LINES = 15
+AGAIN_S = 60
+"""After so long a command that is still at work says so again."""
 
 
 def run(name: str, about: str, log: Path, command: list[str], environment: dict[str, str] | None = None) -> int:
@@ -28,9 +30,8 @@ def run(name: str, about: str, log: Path, command: list[str], environment: dict[
     began = time.monotonic()
     with open(log, "wb") as out:
         try:
-            status = subprocess.run(
-                command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=environment, check=False
-            ).returncode
+            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=environment)
+            status = _wait(process, name, log, began)
         except OSError as error:
             out.write(f"{command[0]}: {error.strerror}; `make doctor` names its package\n".encode())
             status = 127
@@ -42,6 +43,30 @@ def run(name: str, about: str, log: Path, command: list[str], environment: dict[
     print("\n".join(f"| {line}" for line in tail), file=sys.stderr)
     print(f"{name}: failed with status {status}; the whole output is in {log}", file=sys.stderr, flush=True)
     return 1
+
+
+def _wait(process: subprocess.Popen, name: str, log: Path, began: float) -> int:
+    """Wait for a command's end; each minute say that it is at work, with the last line of its log."""
+    try:
+        while True:
+            try:
+                return process.wait(timeout=AGAIN_S)
+            except subprocess.TimeoutExpired:
+                minutes = (time.monotonic() - began) / 60
+                print(f"{name}: at work for {minutes:.0f} min: {last_line(log)}", file=sys.stderr, flush=True)
+    except BaseException:
+        # As subprocess.run does: nobody is left to wait for it.
+        process.kill()
+        process.wait()
+        raise
+
+
+def last_line(log: Path) -> str:
+    """The last line of a log that says something."""
+    with open(log, "rb") as file:
+        file.seek(max(0, log.stat().st_size - 4096))
+        lines = file.read().decode(errors="replace").splitlines()
+    return next((line.strip() for line in reversed(lines) if line.strip()), "nothing said yet")
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -33,7 +33,8 @@ def read_result(folder: Path) -> dict:
     this cell in this format: a reader can rely on KEYS, on metrics if status is ok, and on a reason if it is failed."""
     path = folder / RESULT
     if not path.exists() and not path.is_symlink():
-        raise NoResult(f"{path}: there is no result; make it with `snakemake {path}`")
+        profile = folder.parent.parent.name
+        raise NoResult(f"{path}: there is no result; `spindle run --profile {profile} {folder.name}` measures it")
 
     def bad(why: str) -> BadResult:
         return BadResult(f"{path}: it is no result ({why}); remove {folder} and give the same command again")

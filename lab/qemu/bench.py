@@ -23,7 +23,7 @@ BENCHES = {
     "postmark": ["--fs", "ffs", "--workload", "postmark", "--scale", "0.25"],
     "sdet": ["--fs", "softupdates", "--workload", "sdet", "--", "--scripts", "3"],
 }
-"""What is run, in the words of lab.cell.attempt: PostMark on FFS waits for the disk most of the time, SDET on Soft
+"""What is run, in the words of `spindle try`: PostMark on FFS waits for the disk most of the time, SDET on Soft
 Updates makes many short processes."""
 
 
@@ -64,7 +64,7 @@ def measure(one: cells.Run, build: Path, guest: Path) -> tuple[float, str]:
         if process.returncode != 0 or "@spindle" not in (work / "agent.log").read_text(errors="replace"):
             raise SpindleError(
                 f"{build}: QEMU ended with status {process.returncode}: {said or 'no message'}; "
-                "try the run alone with python -m lab.cell.attempt"
+                "try the run alone with spindle try"
             )
         digest = hashlib.sha256((work / "io.trace").read_bytes()).hexdigest()
     return usage.ru_utime + usage.ru_stime, digest

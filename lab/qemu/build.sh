@@ -74,6 +74,8 @@ EOF
             --without-default-features --without-default-devices \
             --with-devices-x86_64=spindle --enable-system --enable-tcg --enable-seccomp --enable-spindle \
             --disable-docs --disable-install-blobs --audio-drv-list= \
+            --disable-pie --extra-ldflags=-no-pie --disable-stack-protector --disable-debug-info \
+            --enable-trace-backends=nop \
             --extra-cflags="-ffile-prefix-map=$work=." >"$out/configure.log" 2>&1) ||
         { rm -f "$work/build/build.ninja"; die "configure failed, see $out/configure.log:
 $(grep -m3 ERROR "$out/configure.log")"; }

@@ -22,9 +22,12 @@ def made(tmp_path):
              "reproduced": ratio}
             for at, ratio in enumerate(RATIOS)
         ]  # fmt: skip
-        claims = [{"verdict": verdict} for verdict in (True, True, False, "not run")]
+        claims = [{"verdict": verdict, "reference_verdict": None} for verdict in (True, True, False, "not run")]
+        claims.append({"verdict": "not run", "reference_verdict": True})
         (tmp_path / paper.id).mkdir()
         (tmp_path / paper.id / "summary.json").write_text(json.dumps({"numbers": rows, "claims": claims}))
+        lacking = {paper.printed[0]: 1, **dict.fromkeys(paper.extra[:1], 7)}
+        (tmp_path / paper.id / "reference.json").write_text(json.dumps({"lacking": lacking}))
     given = ["--profile", "quick", "--results", str(tmp_path), "--summary", str(tmp_path / "summary.json")]
     assert overview.main([*given, "--out", str(tmp_path / "report.tex")]) == 0
     return tmp_path
@@ -36,8 +39,31 @@ def test_overview_counts(made):
     for one in listed:
         assert (one["numbers"], one["reproduced"], one["compared"]) == (4, 3, 3)
         assert (one["within_1.25"], one["within_2"], one["median"]) == (1, 2, 1.0)
-        assert one["claims"] == {"true": 2, "false": 1, "not run": 1}
+        assert one["claims"] == {"true": 2, "false": 1, "not run": 2}
         assert one["tables"][0]["numbers"] == 4
+
+
+def test_overview_says_what_comes_from_the_reference(made):
+    """Only of tables that the paper prints, and beside the other counts."""
+    for one in json.loads((made / "summary.json").read_text())["papers"]:
+        assert (one["from_reference"], one["claims_from_reference"]) == (1, 1)
+        assert [table["from_reference"] for table in one["tables"]] == [1] + [0] * (len(one["tables"]) - 1)
+        tex = (made / "report.tex").read_text()
+        first = overview.table_label(one["tables"][0]["table"])
+        assert f"The report of \\texttt{{{one['paper']}}} prints reference numbers, marked as such" in tex
+        assert f"at the paper's size: 1 of {first}." in tex
+        assert "that were not run, but have a verdict by reference numbers: 1." in tex
+
+
+def test_overview_without_reference_numbers_says_nothing_of_them(made):
+    for paper in papers.every():
+        (made / paper.id / "reference.json").write_text(json.dumps({"lacking": {}}))
+        summary = json.loads((made / paper.id / "summary.json").read_text())
+        kept = [claim for claim in summary["claims"] if claim["reference_verdict"] is None]
+        (made / paper.id / "summary.json").write_text(json.dumps(summary | {"claims": kept}))
+    given = ["--profile", "quick", "--results", str(made), "--summary", str(made / "summary.json")]
+    assert overview.main([*given, "--out", str(made / "report.tex")]) == 0
+    assert "From another run." not in (made / "report.tex").read_text()
 
 
 def test_overview_without_a_summary_is_one_message(tmp_path, capsys):
@@ -52,3 +78,4 @@ def test_overview_has_two_pages(made):
     build.build(made / "report.tex", made / "report.pdf", made / "report.log")
     about = subprocess.run(["pdfinfo", made / "report.pdf"], capture_output=True, text=True, check=True).stdout
     assert "Pages:           2" in about
+    assert "Overfull" not in (made / "report.log").read_text()

@@ -11,7 +11,7 @@ from workloads import build
 
 
 def test_build_knows_every_workload():
-    assert {"rawio", "fio", "postmark", "ssh", "sdet", "netnews", "filebench"} <= set(build.names())
+    assert {"rawio", "sqlio", "fio", "postmark", "ssh", "sdet", "netnews", "filebench"} <= set(build.names())
     assert "common" not in build.names()
 
 

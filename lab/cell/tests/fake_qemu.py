@@ -14,7 +14,7 @@ from lab.cell.agent import cksum
 from lab.cell.trace import HEADER
 
 REQUESTS = int(os.environ.get("FAKE_REQUESTS", "1280"))
-NS = 1_000_000
+NS = int(os.environ.get("FAKE_NS", "1000000"))
 TROUBLES = {
     "reset": "ata1.00: exception Emask 0x0 SAct 0x30000 SErr 0x0 action 0x6 frozen",
     "io-error": "I/O error, dev sda, sector 2659296 op 0x1:(WRITE) flags 0x8800 phys_seg 1 prio class 2",

@@ -104,7 +104,7 @@ def test_archive_export_leaves_out_what_does_not_follow(results, tmp_path):
     count, left_out = archive.export(PROFILE, tmp_path / "one.tar.zst")
     assert count == COUNT - 1
     assert left_out == [(folder.name, "result.json: it does not follow from report and trace: metrics")]
-    assert archive.main(["export", "--profile", PROFILE, str(tmp_path / "one.tar.zst")]) == 1
+    assert archive.give(PROFILE, tmp_path / "one.tar.zst") == 1
 
 
 def test_archive_export_of_nothing(lab, tmp_path):

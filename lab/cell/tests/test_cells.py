@@ -11,7 +11,7 @@ from lab.cell.errors import ConfigError
 COLUMNS = "tables,controller,drive,array,tags,scheduler,file_system,workload,parameters,scale"
 ROW = "table5,ide-ahci,deskstar-75gxp,none,32,both,raw,rawio,op=read pattern=random,1"
 
-PAPER = papers.ids()[-1]
+PAPER = papers.ids()[0]
 PLAN = {"schema": "spindle-plan/1", "profile": "quick", "repetitions": 3, "runs": "all"}
 
 

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from lab.cell import cells, paths, progress
+from lab.cell import boot, cells, paths, progress, step
 
 SNAKEFILE = """
 from pathlib import Path
@@ -62,6 +62,21 @@ def test_progress_counts_what_was_asked_for(tmp_path, monkeypatch):
     assert progress.time_left("smoke") == "4 of 4 runs asked for are there"
 
 
+def test_progress_what_does_not_hold_is_not_there(tmp_path, monkeypatch):
+    """Regression: results of other inputs counted as done, and the time left as nothing."""
+    monkeypatch.setattr(paths, "ROOT", tmp_path)
+    monkeypatch.setattr(progress.os, "cpu_count", lambda: 2)
+    runs = list(cells.runs("smoke").values())[:3]
+    for one in runs[:2]:
+        put(tmp_path, one, 1200)
+    monkeypatch.setattr(progress, "ASKED", {one.id for one in runs})
+    progress.begin("smoke", {runs[0].id: ["model"], "of another target": ["model"]})
+    assert progress.time_left("smoke") == "1 of 3 runs asked for are there, about 20 min left"
+    assert progress.served("smoke", runs[0].id) == "2 of 3 runs asked for are there, about 10 min left"
+    found = progress.left("smoke", stale={runs[1].id: ["model"]})
+    assert (found.there, found.runs, found.asked) == (1, len(cells.runs("smoke")), False)
+
+
 def test_progress_snakemake_plans_before_it_starts(tmp_path):
     """Only the runs of the target are noted, in the process that writes the list."""
     (tmp_path / "Snakefile").write_text(SNAKEFILE)
@@ -71,4 +86,26 @@ def test_progress_snakemake_plans_before_it_starts(tmp_path):
         done = subprocess.run(command, cwd=tmp_path, env={"PYTHONPATH": str(root), "PATH": "/usr/bin:/bin",
                               "HOME": str(tmp_path)}, capture_output=True, text=True, check=False)  # fmt: skip
         assert done.returncode == 0, done.stdout + done.stderr
-        assert (tmp_path / "results/smoke/asked.txt").read_text() == listed
+        lines = (tmp_path / "results/smoke/asked.txt").read_text().splitlines()
+        assert lines == [f"asked {name}" for name in listed.split()]
+
+
+def test_progress_a_trace_that_is_being_written_says_how_far_the_run_is(tmp_path):
+    path = tmp_path / "io.trace"
+    path.write_text("# spindle-trace/1\ndisk0 R 1 8 0 5 6 7000000000 7 1 miss\ndisk0 R 1 8 0 5 6 8000")
+    assert boot.reached_ns(path) == 7_000_000_000
+    said = []
+    supervisor = boot.Supervisor(tmp_path, 1, said.append)
+    supervisor._beat(supervisor.began + boot.BEAT_S - 1)
+    supervisor._beat(supervisor.began + 2 * boot.BEAT_S)
+    supervisor._beat(supervisor.began + 2 * boot.BEAT_S + 1)
+    assert said == ["7 s of virtual time after 2 min"]
+    path.write_text("# spindle-trace/1\n")
+    assert boot.reached_ns(path) is None
+
+
+def test_progress_a_long_step_says_each_minute_that_it_is_at_work(tmp_path, monkeypatch, capfd):
+    monkeypatch.setattr(step, "AGAIN_S", 0.2)
+    command = ["sh", "-c", "echo 'at 3 s of virtual time'; sleep 1"]
+    assert step.run("image x", "10 min", tmp_path / "image.log", command) == 0
+    assert "image x: at work for 0 min: at 3 s of virtual time" in capfd.readouterr().err

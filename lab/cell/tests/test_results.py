@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from lab.cell import cells, determinism, failures, lock, paths, retry, run, step
+from lab.cell.errors import ConfigError
 
 ROOT = paths.ROOT
 RUN = "ide-piix.deskstar-75gxp.tnone.both"
@@ -51,7 +52,7 @@ def test_retry_drops_what_cannot_be_read(lab, text):
 
 def test_failures_names_cells(lab, capsys):
     serve(lab, "workload-fails")
-    assert failures.main(["--profile", "smoke"]) == 1
+    assert failures.tell("smoke") > 0
     printed = capsys.readouterr().err
     assert f"failed: {RUN}.rawio-read-random.s01: the workload exited with status 1" in printed
     assert f"of {len(cells.cells('smoke'))} cells have no number" in printed
@@ -59,17 +60,17 @@ def test_failures_names_cells(lab, capsys):
 
 def test_failures_of_one_paper(lab, capsys):
     paper = cells.PAPERS[0]
-    assert failures.main(["--profile", "smoke", "--paper", paper]) == 1
+    assert failures.tell("smoke", paper) > 0
     assert f"of {len(cells.paper_cells('smoke', paper))} cells have no number" in capsys.readouterr().err
-    assert failures.main(["--profile", "smoke", "--paper", "nobody2000"]) == 1
-    assert f"known are: {', '.join(cells.PAPERS)}" in capsys.readouterr().err
+    with pytest.raises(ConfigError, match=f"known are: {', '.join(cells.PAPERS)}"):
+        failures.tell("smoke", "nobody2000")
 
 
 def test_report_leaves_the_scratch_folder_of_an_attempt_at_work(lab):
     """`make report` removed it; the attempt then died of a missing file."""
     with lock.scratch("attempt") as folder:
         (paths.build() / "run" / "left-by-a-killed-run").mkdir()
-        assert retry.main(["--profile", "smoke"]) == 0
+        retry.prepare("smoke")
         assert os.listdir(folder.parent) == [folder.name]
 
 
@@ -80,7 +81,7 @@ def test_report_is_refused_while_another_is_made(lab, capsys):
         code = (
             "import sys\nfrom lab.cell import paths, retry\nfrom pathlib import Path\npaths.ROOT = Path(sys.argv[1])\n"
         )
-        code += "paths.BUILD = Path(sys.argv[2])\nsys.exit(retry.main(['--profile', 'smoke']))"
+        code += "paths.BUILD = Path(sys.argv[2])\nretry.prepare('smoke')"
         done = subprocess.run(
             [sys.executable, "-c", code, str(paths.ROOT), str(lab)],
             cwd=ROOT,
@@ -90,7 +91,7 @@ def test_report_is_refused_while_another_is_made(lab, capsys):
         )
         os.environ[held] = entries
     assert done.returncode == 1
-    assert done.stderr.startswith("error: these results: in use: report of profile quick (process ")
+    assert "AlreadyRunning: these results: in use: report of profile quick (process " in done.stderr
 
 
 def test_determinism_same_bytes(lab, monkeypatch):

@@ -27,7 +27,7 @@ from lab.cell import (
 from lab.cell.errors import ConfigError, EnvironmentMissing
 from lab.cell.tests import fake_disk
 
-PAPER = papers.ids()[-1]
+PAPER = papers.ids()[0]
 IDE, SCSI = "ide-ahci.deskstar-75gxp.md-raid0-8.t32.both", "scsi-virtio.ultrastar-36zx.md-raid0-4.t64.both"
 HARDWARE = """
 [host_bus]

@@ -3,6 +3,7 @@
 //! `check`.
 
 mod describe;
+mod place;
 mod replay;
 mod show;
 mod validate;
@@ -37,7 +38,7 @@ enum Command {
         #[arg(long, value_name = "FILE", conflicts_with = "json")]
         svg: Option<PathBuf>,
         /// Catalogue folder.
-        #[arg(long, default_value = "lab/disk/catalogue")]
+        #[arg(long, default_value_os_t = place::catalogue())]
         catalogue: PathBuf,
     },
     /// Run a request list through a unit and write its trace.
@@ -58,7 +59,7 @@ enum Command {
     /// Print the whole catalogue as a Markdown page.
     Page {
         /// Catalogue folder.
-        #[arg(long, default_value = "lab/disk/catalogue")]
+        #[arg(long, default_value_os_t = place::catalogue())]
         catalogue: PathBuf,
     },
     /// Print the units and arrays of a topology, with their sizes.
@@ -82,7 +83,7 @@ enum Command {
     /// Check every entry of a catalogue.
     Check {
         /// Catalogue folder.
-        #[arg(default_value = "lab/disk/catalogue")]
+        #[arg(default_value_os_t = place::catalogue())]
         catalogue: PathBuf,
     },
 }

@@ -12,6 +12,7 @@ use spindle_disk::{Error, Lab, Op, Tag, NEVER, TIME_MAX_NS};
 use spindle_replay::one_drive;
 use spindle_replay::requests::{self, Action, Format, Options, Request};
 
+use crate::place;
 use crate::whole_file::WholeFile;
 
 /// Arguments of `replay`.
@@ -52,7 +53,7 @@ pub struct Arguments {
     #[arg(long, requires = "drive")]
     max_tags: Option<u32>,
     /// Catalogue folder for --drive and --bus.
-    #[arg(long, default_value = "lab/disk/catalogue")]
+    #[arg(long, default_value_os_t = place::catalogue())]
     catalogue: PathBuf,
     /// Write the trace to this file.
     #[arg(long)]

@@ -10,7 +10,7 @@ use spindle_disk::catalogue::Catalogue;
 use spindle_disk::Error;
 use spindle_replay::{requests, validation};
 
-use crate::whole_file;
+use crate::{place, whole_file};
 
 /// Arguments of `validate`.
 #[derive(Args)]
@@ -28,7 +28,7 @@ pub struct Arguments {
     #[arg(long)]
     results: Option<PathBuf>,
     /// Catalogue folder.
-    #[arg(long, default_value = "lab/disk/catalogue")]
+    #[arg(long, default_value_os_t = place::catalogue())]
     catalogue: PathBuf,
 }
 

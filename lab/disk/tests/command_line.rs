@@ -30,6 +30,21 @@ fn topology(name: &str) -> String {
 }
 
 #[test]
+fn the_catalogue_is_found_from_any_folder() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let (_, wanted, _) = spindle_disk(&["show", "deskstar-75gxp"]);
+    for folder in [root.join("lab/disk/catalogue/drives"), root.join("docs")] {
+        let out = Command::new(env!("CARGO_BIN_EXE_spindle-disk"))
+            .current_dir(folder)
+            .args(["show", "deskstar-75gxp"])
+            .output()
+            .unwrap();
+        assert!(out.status.success());
+        assert_eq!(String::from_utf8(out.stdout).unwrap(), wanted);
+    }
+}
+
+#[test]
 fn show_has_what_the_report_needs() {
     let (good, out, _) = spindle_disk(&["show", "deskstar-75gxp", "--json"]);
     assert!(good);

@@ -170,9 +170,10 @@ fn values_keep_their_meaning() {
     assert!(flag(&file.read_hits_writes));
     assert_eq!(file.read_water_mark_permille.as_ref().unwrap().value, 250);
     // Overheads: with that of each request, and twice; transfers are not scaled.
-    assert_eq!(file.overhead_read_hit_ns.value, [220_000, 240_000]);
+    // Data preparation comes before the data of hits, too.
+    assert_eq!(file.overhead_read_hit_ns.value, [620_000, 640_000]);
     assert_eq!(file.overhead_read_miss_ns.value, [260_000, 280_000]);
-    assert_eq!(file.overhead_write_hit_ns.value, [300_000, 320_000]);
+    assert_eq!(file.overhead_write_hit_ns.value, [700_000, 720_000]);
     assert_eq!(file.overhead_write_miss_ns.value, [340_000, 360_000]);
     assert_eq!(
         file.overhead_data_ready_ns.as_ref().unwrap().value,
@@ -242,7 +243,60 @@ fn options_of_the_buffer() {
         let drive = DriveModel::from_text("small", &imported.toml).unwrap();
         drive.file.sector_transfer_ns.unwrap().value
     };
-    assert_eq!((sector_ns(None), sector_ns(Some(99))), (147_000, 99));
+    assert_eq!((sector_ns(None), sector_ns(Some(99))), (95_520, 99));
+    let text = text.replace("disksim_disk small", "disksim_disk HP_small");
+    let imported = import_text("small.diskspecs", &text, &folder(), None).unwrap();
+    let drive = DriveModel::from_text("small", &imported.toml).unwrap();
+    assert_eq!(drive.file.sector_transfer_ns.unwrap().value, 147_000);
+}
+
+#[test]
+fn what_is_kept_of_a_segment() {
+    let over = |maximum: &str, n: &str| {
+        let lines =
+            format!("Maximum read-ahead (blks) = {maximum},\nRead-ahead over requested = {n}");
+        let file = model(&[("Maximum read-ahead (blks) = 15", &lines)]).file;
+        let kept = file.read_data_kept.is_none_or(|e| e.value);
+        (file.read_ahead_over_requested.unwrap().value, kept)
+    };
+    assert_eq!(over("0", "0"), (false, true));
+    assert_eq!(over("0", "1"), (true, true));
+    assert_eq!(over("0", "-1"), (true, false));
+    // The maximum counts from the end of the request, whatever is overwritten.
+    assert_eq!(over("15", "0"), (true, true));
+    let wraps = |n: &str| {
+        let to = format!("continuous read = {n}");
+        let file = model(&[("continuous read = 3", &to)]).file;
+        file.read_ahead_wraps.is_some_and(|e| e.value)
+    };
+    assert_eq!((wraps("3"), wraps("4")), (false, true));
+    let mark = |n: &str| {
+        let to = format!("= 0.25,\nSet watermark by reqsize = {n}");
+        let file = model(&[("= 0.25", &to)]).file;
+        file.read_water_mark_of_segment.is_some_and(|e| e.value)
+    };
+    assert_eq!((mark("0"), mark("1")), (true, false));
+}
+
+#[test]
+fn the_way_of_a_write_without_a_cache() {
+    let none = ("Fast write level = 1", "Fast write level = 0");
+    let file = model(&[none]).file;
+    assert_eq!(file.overhead_write_hit_ns.value, [300_000, 320_000]);
+    assert_eq!(file.overhead_write_miss_ns.value, [340_000, 360_000]);
+    assert_eq!(file.overhead_write_data_ns.unwrap().value, 400_000);
+    assert_eq!(file.overhead_write_status_ns.unwrap().value, 600_000);
+    assert!(file.overhead_write_disconnect_ns.is_none() && file.write_seek_min_ns.is_none());
+    let extra = "Preseeking level = 0,\nExtra write disconnect = 1,\n\
+        Extradisc command overhead = 1.0,\nExtradisc disconnect overhead = 0.1,\n\
+        Extradisc inter-disconnect delay = 0.2,\nExtradisc seek delta = 0.3,\n\
+        Extradisc 2nd disconnect overhead = 0.4,\nOther reselect overhead = 0.5,\n\
+        Minimum seek delay = 0.6";
+    let file = model(&[none, ("Preseeking level = 1", extra)]).file;
+    // Twice: 0.1 + 1.0 + 0.3 until the arm goes; 0.1 + 0.2 + 0.3 + 0.2 - 0.3 more until the data.
+    let times = file.overhead_write_disconnect_ns.unwrap().value;
+    assert_eq!(times, [2_800_000, 1_000_000, 1_000_000]);
+    assert_eq!(file.write_seek_min_ns.unwrap().value, 1_200_000);
 }
 
 #[test]
@@ -501,6 +555,14 @@ fn messages_name_file_line_and_key() {
             "87: expected \"key = value\" in block disksim_disk, or } after it",
         ),
         (("slips = [],", "slips = [1, 2"), "23: a value is missing"),
+        (
+            ("Preseeking level = 1", "Preseeking = 1"),
+            "2: Preseeking: is no parameter of a drive that the importer knows",
+        ),
+        (
+            ("Preseeking level = 1", "Read-ahead over requested = -2"),
+            "2: Read-ahead over requested: -2 is not -1 to 1",
+        ),
         (
             ("Preseeking level = 1\n}", "x = [1, 2\n"),
             "87: a list has no ] at its end",

@@ -243,3 +243,160 @@ fn look_goes_on_outwards_after_it_has_turned() {
     let order: Vec<_> = lines.iter().map(|l| l.lbn).collect();
     assert_eq!(order, [2000, 3000, 1500, 200, 1600]);
 }
+
+#[test]
+fn a_writes_arm_goes_before_its_data_comes() {
+    let medium = |changes: &str, lbn| {
+        let line = &run(&mut small_lab(changes), &[(0, WriteFua, lbn, 16)])[0];
+        (line.medium.unwrap(), line.acknowledged)
+    };
+    // The data comes at 0.3 ms, long before sector 50 at 5.0 ms; at 5.05 ms it is too late.
+    let lag = |ns: i64| format!("overhead_write_data_ns = {ns}");
+    assert_eq!(medium(&lag(300_000), 50).0, 6 * MS + 6 * TENTH);
+    assert_eq!(medium(&lag(5_050_000), 50).0, 16 * MS + 6 * TENTH);
+    // A seek of 2.9 ms is under way while the data is awaited for 2 ms; an overhead of 2 ms
+    // comes before the seek, and a target less than 4.9 ms ahead is missed.
+    let overhead = "overhead_write_miss_ns = [2000000, 2000000]";
+    let gains = |lbn| medium(overhead, lbn).0 - medium(&lag(2 * MS), lbn).0;
+    let missed = (3800..3900).filter(|&lbn| gains(lbn) == 10 * MS).count();
+    assert_eq!(missed, 20);
+    assert!((3800..3900).all(|lbn| [0, 10 * MS].contains(&gains(lbn))));
+    // Back to the bus for the status of what waited for the medium.
+    let (done, acknowledged) = medium("overhead_write_status_ns = 200000", 50);
+    assert_eq!(acknowledged, done + 2 * TENTH);
+    let mut lab = small_lab("overhead_write_status_ns = 200000");
+    assert_eq!(
+        run(&mut lab, &[(0, Write, 50, 16)])[0].acknowledged,
+        16 * US
+    );
+}
+
+#[test]
+fn a_drive_that_lets_go_of_the_bus_before_it_takes_the_data() {
+    let changes = "overhead_write_disconnect_ns = [1000000, 500000, 300000]";
+    let requests = [
+        (0, WriteFua, 50, 16),
+        (20 * MS, WriteFua, 66, 4),
+        (40 * MS, WriteFua, 50, 4),
+        (60 * MS, Read, 50, 4),
+        (80 * MS, WriteFua, 30, 4),
+    ];
+    let lines = run(&mut small_lab(changes), &requests);
+    let after = |i: usize| lines[i].acknowledged - lines[i].medium.unwrap();
+    // Neither the first write, nor what continues a write, nor a write after a read.
+    assert_eq!([0, 1, 2, 4].map(after), [0, 0, 3 * TENTH, 0]);
+    // The arm may go after 1.0 ms and the data comes after 1.5 ms.
+    let third = |lbn| {
+        let requests = [(0, WriteFua, 90, 4), (20 * MS, WriteFua, lbn, 4)];
+        run(&mut small_lab(changes), &requests)[1].medium.unwrap() - 20 * MS
+    };
+    assert_eq!(third(14), 11 * MS + 8 * TENTH);
+    assert_eq!(third(16), 2 * MS);
+}
+
+#[test]
+fn a_write_takes_its_least_time_to_get_anywhere() {
+    let medium = |op, lbn| {
+        let mut lab = small_lab("write_seek_min_ns = 2000000");
+        run(&mut lab, &[(0, op, lbn, 1)])[0].medium.unwrap()
+    };
+    assert_eq!(medium(WriteFua, 19), 12 * MS);
+    assert_eq!(medium(WriteFua, 20), 2 * MS + TENTH);
+    assert_eq!(medium(Read, 19), 2 * MS);
+}
+
+#[test]
+fn a_drive_may_drop_what_the_host_has_had() {
+    let hits = |kept: bool| {
+        let mut lab = small_lab(&format!(
+            "read_data_kept = {kept}\nread_ahead_resume = false"
+        ));
+        let requests = [
+            (0, Read, 50, 4),
+            (20 * MS, Read, 54, 4),
+            (40 * MS, Read, 50, 4),
+        ];
+        let lines = run(&mut lab, &requests);
+        lines.iter().map(|l| l.hit.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(hits(true), ["miss", "hit", "hit"]);
+    assert_eq!(hits(false), ["miss", "hit", "miss"]);
+}
+
+#[test]
+fn read_ahead_that_wraps_ends_with_the_track() {
+    let hit = |wraps: bool, lbn| {
+        let mut lab = small_lab(&format!(
+            "read_ahead_wraps = {wraps}\nread_ahead_stop = \"stream\"\nsegment_sectors = 16"
+        ));
+        run(&mut lab, &[(0, Read, 50, 4), (30 * MS, Read, lbn, 4)])[1]
+            .hit
+            .clone()
+    };
+    assert_eq!(
+        (hit(false, 54), hit(false, 96)),
+        ("hit".into(), "miss".into())
+    );
+    assert_eq!(
+        (hit(true, 54), hit(true, 96)),
+        ("miss".into(), "hit".into())
+    );
+}
+
+#[test]
+fn a_water_mark_of_the_segment() {
+    // A quarter of 64 sectors: 16 of 40 must have passed, of 10 all.
+    let read = |sectors| {
+        let changes = "read_water_mark_permille = 250\nread_water_mark_of_segment = true";
+        let mut lab = lab_of(small_drive(changes), test_bus("rate_mb_s = 2"), 1);
+        run(&mut lab, &[(MS, Read, 20, sectors)])[0].acknowledged
+    };
+    assert_eq!(read(10), 3 * MS + 2560 * US);
+    assert_eq!(read(40), 3 * MS + 6 * TENTH + 40 * 256 * US);
+}
+
+#[test]
+fn what_the_buffer_holds_moves_while_the_rest_comes() {
+    // Sectors 5 to 9 are in the buffer; 10 to 14 pass from 21.0 ms on, when the first five have
+    // been on their way for 1.28 ms already.
+    let changes = "read_ahead_stop = \"request\"";
+    let mut lab = lab_of(small_drive(changes), test_bus("rate_mb_s = 2"), 1);
+    let lines = run(&mut lab, &[(0, Read, 0, 10), (20 * MS, Read, 5, 10)]);
+    assert_eq!(lines[1].hit, "part");
+    assert_eq!(lines[1].acknowledged, 20 * MS + 2560 * US);
+}
+
+#[test]
+fn one_at_a_time_at_a_segment() {
+    let lab = |access: &str| {
+        let changes = format!("segment_access = \"{access}\"\nwrite_segments = 1");
+        lab_of(small_drive(&changes), test_bus("rate_mb_s = 2"), 16)
+    };
+    let bus = 2560 * US;
+    // Ten sectors, in the buffer at 3.0 ms; their segment is full, with 84, at 8.4 ms.
+    let reads = [(MS, Read, 20, 10), (12 * MS, Read, 30, 10)];
+    let read = |access| {
+        let lines = run(&mut lab(access), &reads);
+        [lines[0].acknowledged, lines[1].acknowledged]
+    };
+    assert_eq!(read("overlapped"), [2 * MS + TENTH + bus, 12 * MS + bus]);
+    // From 5.56 ms on the head waits for sector 30, which is back at 13.0 ms.
+    assert_eq!(read("host_first"), [3 * MS + bus, 14 * MS + bus]);
+    assert_eq!(
+        read("medium_first"),
+        [8 * MS + 4 * TENTH + bus, 12 * MS + bus]
+    );
+
+    // The second write comes while the arm is at the first, and then for the sector after it,
+    // which has just passed when its data is there.
+    let writes = [(0, Write, 50, 16), (6 * MS, Write, 66, 4)];
+    let write = |access| {
+        let line = &run(&mut lab(access), &writes)[1];
+        (line.acknowledged, line.medium.unwrap())
+    };
+    let four = 4 * 256 * US;
+    assert_eq!(write("overlapped").0, 6 * MS + four);
+    for access in ["host_first", "medium_first"] {
+        assert_eq!(write(access), (6 * MS + 6 * TENTH + four, 17 * MS));
+    }
+}

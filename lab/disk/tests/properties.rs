@@ -39,6 +39,16 @@ struct Step {
     sectors: u64,
 }
 
+/// What most drives leave out.
+const OPTIONS: [&str; 5] = [
+    "",
+    "segment_access = \"host_first\"",
+    "segment_access = \"medium_first\"\noverhead_write_data_ns = 700000",
+    "overhead_write_disconnect_ns = [300000, 900000, 200000]\nwrite_seek_min_ns = 1500000\n\
+     overhead_write_data_ns = 400000\noverhead_write_status_ns = 100000",
+    "read_data_kept = false\nread_ahead_wraps = true\nread_ahead_stop = \"stream\"",
+];
+
 const UNITS: u32 = 2;
 const SECTOR_NS: i64 = 100_000;
 
@@ -139,7 +149,7 @@ fn lab(setup: &Setup) -> Lab {
              segment_sectors = {}\nread_ahead_max_sectors = {}\nread_ahead_min_sectors = {}\n\
              read_ahead_abort = \"{}\"\nread_ahead_resume = {}\nbus_kind = \"{kind}\"\n\
              overhead_read_hit_ns = [{o}, {}]\noverhead_read_miss_ns = [{}, {o}]\n\
-             overhead_write_hit_ns = [{o}, {o}]\noverhead_write_miss_ns = [{o}, {o}]\n{more}",
+             overhead_write_hit_ns = [{o}, {o}]\noverhead_write_miss_ns = [{o}, {o}]\n{more}{}",
             QUEUES[s.queue].name(),
             s.write_cache,
             s.read_segments,
@@ -151,6 +161,7 @@ fn lab(setup: &Setup) -> Lab {
             s.resume,
             o / 2,
             o * 2,
+            OPTIONS[(s.seed % OPTIONS.len() as u64) as usize],
         ))
     };
     let bus = test_bus(&format!(

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-//! What the compiler does not see: floats and host clocks in the core, circles between the
-//! model's modules, and two lock files that disagree.
+//! What the compiler does not see: floats and host clocks in the core, and two lock files that
+//! disagree. Circles between modules `tests/test_structure.py` finds, in Rust and in Python.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// A crate of this folder, and those of its files where figures are made for people, so that they
@@ -69,61 +69,6 @@ fn core_has_no_float_clock_or_thread() {
     }
     assert!(files > 10, "the core was not found");
     assert!(faults.is_empty(), "\n{faults}");
-}
-
-/// Which modules of the model, each with the folder of its name, use which others. What stands in
-/// a file as `crate::name` counts, wherever it stands.
-fn uses() -> BTreeMap<String, BTreeSet<String>> {
-    let source = root().join("model/src");
-    let mut uses: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for path in sources("model") {
-        let inside = path.strip_prefix(&source).unwrap();
-        let module = inside.components().next().unwrap().as_os_str();
-        let module = module.to_str().unwrap().trim_end_matches(".rs").to_string();
-        let text = std::fs::read_to_string(&path).unwrap();
-        let named = text.split("crate::").skip(1).map(|rest| {
-            let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_');
-            rest[..end.unwrap_or(rest.len())].to_string()
-        });
-        let named: Vec<String> = named.filter(|name| *name != module).collect();
-        for name in &named {
-            let there = source.join(format!("{name}.rs")).exists();
-            assert!(
-                there,
-                "{}: crate::{name} is no module; name the one that has it",
-                path.display()
-            );
-        }
-        uses.entry(module).or_default().extend(named);
-    }
-    uses
-}
-
-#[test]
-fn modules_of_the_model_form_no_circle() {
-    let mut uses = uses();
-    assert!(uses.len() > 15, "the modules were not found");
-    // Modules that use none of the rest can be taken away; what cannot is in a circle or uses one.
-    loop {
-        let free: Vec<String> = uses
-            .iter()
-            .filter(|(_, used)| used.is_empty())
-            .map(|(module, _)| module.clone())
-            .collect();
-        if free.is_empty() {
-            break;
-        }
-        for module in free {
-            uses.remove(&module);
-            for used in uses.values_mut() {
-                used.remove(&module);
-            }
-        }
-    }
-    assert!(
-        uses.is_empty(),
-        "these modules use each other in a circle: {uses:#?}"
-    );
 }
 
 /// Name, version and checksum of what a lock file holds.

@@ -64,7 +64,7 @@ deviations:
       - what: more memory
         value: 12.345
         unit: s
-        command: python -m lab.cell.attempt --assume memory_mib=1024
+        command: spindle try --assume memory_mib=1024
 """
 """Explanations of deviations: one."""
 

@@ -224,7 +224,7 @@ def test_tables_scaling_counts_disks(frame):
         1,
     )
     assert found["saturates", "ide.read.random"].reason == "still rises with 15 disks"
-    theirs = found["chung2000.4", "scsi.read.sequential"]
+    theirs = found[f"{chung.PREFIX}4", "scsi.read.sequential"]
     assert (theirs.published.value, theirs.reproduced, theirs.ratio) == ("87", None, None)
 
 

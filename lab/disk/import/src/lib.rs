@@ -17,10 +17,12 @@ use std::path::{Path, PathBuf};
 use spindle_disk::geometry::{Geometry, Layout, Sparing, SurfaceOrder, ZoneSpec};
 use spindle_disk::Error;
 
-/// Time in which the hosts of DiskSim's older extractions moved a sector, in ns: for drives whose
-/// file says 0, its validation runs set 0.14841 ms (HP C2490A) and 0.14550 ms (HP C3323A) on the
-/// bus instead. The mean.
-const OLD_HOST_SECTOR_NS: u64 = 147_000;
+/// Time in which the host of an extraction moved a sector, in ns, for drives whose file says 0. It
+/// is no property of the drive: DiskSim's validation runs set it on the bus, to 0.14841 ms for the
+/// HP C2490A, 0.14550 ms for the HP C3323A and 0.09552 ms for the ST41601N. For other drives of HP,
+/// which were extracted at HP, the mean of the first two; for all others the third.
+const HP_HOST_SECTOR_NS: u64 = 147_000;
+const OTHER_HOST_SECTOR_NS: u64 = 95_520;
 
 /// Deepest nesting of blocks and lists that is read.
 const NESTING_MAX: usize = 16;
@@ -226,6 +228,12 @@ impl Block {
         }
     }
 
+    /// Milliseconds as whole ns, of a drive whose overheads are all to be scaled by `scale`.
+    fn scaled_ns(&self, key: &str, scale: f64) -> Result<u64, Error> {
+        let ns = self.unsigned_ns(key)?;
+        Ok((ns as f64 * scale).round() as u64)
+    }
+
     fn whole_or_0(&self, key: &str) -> Result<u64, Error> {
         match self.values.get(key) {
             None => Ok(0),
@@ -365,20 +373,91 @@ pub fn import_text(
     })
 }
 
+/// Parameters of a drive that the importer reads.
+const USED: [&str; 52] = [
+    "Model",
+    "Scheduler",
+    "Max queue length",
+    "Bulk sector transfer time",
+    "Segment size (in blks)",
+    "Number of buffer segments",
+    "Maximum number of write segments",
+    "Use separate write segment",
+    "Per-request overhead time",
+    "Time scale for overheads",
+    "Enable caching in buffer",
+    "Buffer continuous read",
+    "Minimum read-ahead (blks)",
+    "Maximum read-ahead (blks)",
+    "Read-ahead over requested",
+    "Read-ahead on idle hit",
+    "Read any free blocks",
+    "Allow read hits on write data",
+    "High (read) water mark",
+    "Set watermark by reqsize",
+    "Fast write level",
+    "Immediate buffer read",
+    "Immediate buffer write",
+    "Read hit over. after read",
+    "Read hit over. after write",
+    "Read miss over. after read",
+    "Read miss over. after write",
+    "Write hit over. after read",
+    "Write hit over. after write",
+    "Write miss over. after read",
+    "Write miss over. after write",
+    "Read completion overhead",
+    "Write completion overhead",
+    "Data preparation overhead",
+    "First reselect overhead",
+    "Other reselect overhead",
+    "Extra write disconnect",
+    "Extradisc command overhead",
+    "Extradisc disconnect overhead",
+    "Extradisc inter-disconnect delay",
+    "Extradisc 2nd disconnect overhead",
+    "Extradisc seek delta",
+    "Minimum seek delay",
+    "Allow almost read hits",
+    "Allow sneaky full read hits",
+    "Allow sneaky partial read hits",
+    "Allow sneaky intermediate read hits",
+    "Allow write prebuffering",
+    "Preseeking level",
+    "Combine seq writes",
+    "Read directly to buffer",
+    "Immed transfer partial hit",
+];
+
+/// Parameters that change nothing here: they are of DiskSim's own bookkeeping, of its buses, or of
+/// what several commands at a time would do. `docs/validity.md` says of each why.
+const LEFT_OUT: [&str; 13] = [
+    "Print stats",
+    "Avg sectors per cylinder",
+    "Calc sector by sector",
+    "Never disconnect",
+    "Hold bus entire read xfer",
+    "Hold bus entire write xfer",
+    "Low (write) water mark",
+    "Stop prefetch in sector",
+    "Disconnect write if seek",
+    "Write hit stop prefetch",
+    "Read disconnect afterread",
+    "Read disconnect afterwrite",
+    "Write disconnect overhead",
+];
+
 /// What a key says in a file that our model treats otherwise when it is not the value given.
-const SWITCHED_OFF: [(&str, f64); 15] = [
+const SWITCHED_OFF: [(&str, f64); 12] = [
     ("Allow almost read hits", 0.0),
     ("Allow sneaky full read hits", 0.0),
     ("Allow sneaky partial read hits", 0.0),
     ("Allow sneaky intermediate read hits", 0.0),
     ("Allow write prebuffering", 0.0),
     ("Preseeking level", 0.0),
-    ("Other reselect overhead", 0.0),
     ("Read disconnect afterread", 0.0),
     ("Read disconnect afterwrite", 0.0),
     ("Write disconnect overhead", 0.0),
-    ("Extra write disconnect", 0.0),
-    ("Minimum seek delay", 0.0),
     ("Combine seq writes", 1.0),
     ("Read directly to buffer", 1.0),
     ("Immed transfer partial hit", 1.0),
@@ -797,13 +876,33 @@ impl Writer {
             n => n,
         };
         self.put("read_ahead_max_sectors", most, "measured", "");
-        let over = specs.whole_or_0("Read-ahead over requested")? != 0;
+        let over = specs.number_or_0("Read-ahead over requested")?;
+        if ![-1.0, 0.0, 1.0].contains(&over) {
+            return specs.wrong(
+                "Read-ahead over requested",
+                format!("{over} is not -1 to 1"),
+            );
+        }
+        // The maximum holds whatever the other parameters of read-ahead say.
+        let maximum = stop != "stream" && specs.whole_or_0("Maximum read-ahead (blks)")? > 0;
         self.put(
             "read_ahead_over_requested",
-            over,
+            over != 0.0 || maximum,
             "measured",
-            "read-ahead over requested",
+            if maximum {
+                "maximum read-ahead, which counts whatever is overwritten"
+            } else {
+                "read-ahead over requested"
+            },
         );
+        if over < 0.0 {
+            let why = "read-ahead over requested = -1: what the host has had is dropped";
+            self.put("read_data_kept", false, "measured", why);
+        }
+        if stop == "stream" {
+            let why = "buffer continuous read = 4 ends with the track, not with the segment";
+            self.put("read_ahead_wraps", true, "measured", why);
+        }
         let resume = specs.whole_or_0("Read-ahead on idle hit")? != 0;
         self.put(
             "read_ahead_resume",
@@ -837,6 +936,12 @@ impl Writer {
             "measured",
             "high (read) water mark",
         );
+        let of_segment = specs.values.contains_key("Set watermark by reqsize")
+            && specs.whole("Set watermark by reqsize")? == 0;
+        if mark > 0.0 && of_segment {
+            let why = "set watermark by reqsize = 0";
+            self.put("read_water_mark_of_segment", true, "measured", why);
+        }
         for (key, name) in [
             ("zero_latency_read", "Immediate buffer read"),
             ("zero_latency_write", "Immediate buffer write"),
@@ -852,31 +957,63 @@ impl Writer {
             s if s > 0.0 => s,
             _ => 1.0,
         };
-        let scaled = |ns: u64| (ns as f64 * scale).round() as u64;
-        let each = specs.unsigned_ns("Per-request overhead time")?;
-        for (key, name) in [
-            ("overhead_read_hit_ns", "Read hit over. after"),
-            ("overhead_read_miss_ns", "Read miss over. after"),
-            ("overhead_write_hit_ns", "Write hit over. after"),
-            ("overhead_write_miss_ns", "Write miss over. after"),
+        let scaled = |key: &str| specs.scaled_ns(key, scale);
+        let each = scaled("Per-request overhead time")?;
+        let prepare = scaled("Data preparation overhead")?;
+        let reselect = scaled("First reselect overhead")?;
+        let cached = specs.whole_or_0("Fast write level")? > 0;
+        // Before the data of a hit and of a write nothing else is done meanwhile, but that the arm
+        // of a write which must reach the medium is on its way.
+        for (key, name, more) in [
+            ("overhead_read_hit_ns", "Read hit over. after", prepare),
+            ("overhead_read_miss_ns", "Read miss over. after", 0),
+            (
+                "overhead_write_hit_ns",
+                "Write hit over. after",
+                if cached { prepare } else { 0 },
+            ),
+            ("overhead_write_miss_ns", "Write miss over. after", 0),
         ] {
-            let after = |what: &str| specs.unsigned_ns(&format!("{name} {what}"));
-            let (read, write) = (
-                scaled(after("read")? + each),
-                scaled(after("write")? + each),
-            );
+            let after = |what: &str| Ok(scaled(&format!("{name} {what}"))? + each + more);
+            let (read, write) = (after("read")?, after("write")?);
             self.put(key, format!("[{read}, {write}]"), "measured", "");
         }
-        let prepare = specs.unsigned_ns("Data preparation overhead")?;
-        let reselect = specs.unsigned_ns("First reselect overhead")?;
         self.put(
             "overhead_data_ready_ns",
-            scaled(prepare + reselect),
+            prepare + reselect,
             "measured",
             "data preparation and first reselect overhead",
         );
-        let read = scaled(specs.unsigned_ns("Read completion overhead")?);
-        let write = scaled(specs.unsigned_ns("Write completion overhead")?);
+        if prepare > 0 && !cached {
+            let why = "data preparation overhead";
+            self.put("overhead_write_data_ns", prepare, "measured", why);
+        }
+        if reselect > 0 {
+            let why = "first reselect overhead";
+            self.put("overhead_write_status_ns", reselect, "measured", why);
+        }
+        if specs.whole_or_0("Extra write disconnect")? != 0 {
+            let command = each + scaled("Extradisc command overhead")?;
+            let arm = command + scaled("Extradisc seek delta")?;
+            let data = command
+                + scaled("Extradisc disconnect overhead")?
+                + scaled("Extradisc inter-disconnect delay")?
+                + reselect
+                + prepare;
+            let status = scaled("Other reselect overhead")?;
+            self.put(
+                "overhead_write_disconnect_ns",
+                format!("[{arm}, {}, {status}]", data.saturating_sub(arm)),
+                "measured",
+                "extra write disconnect",
+            );
+        }
+        let least = scaled("Minimum seek delay")?;
+        if least > 0 {
+            self.put("write_seek_min_ns", least, "measured", "minimum seek delay");
+        }
+        let read = scaled("Read completion overhead")?;
+        let write = scaled("Write completion overhead")?;
         self.put(
             "overhead_completion_ns",
             format!("[{read}, {write}]"),
@@ -885,14 +1022,28 @@ impl Writer {
         );
         match specs.unsigned_ns("Bulk sector transfer time")? {
             0 => {
-                let ns = self.sector_ns.unwrap_or(OLD_HOST_SECTOR_NS);
-                self.put(
-                    "sector_transfer_ns",
-                    ns,
-                    "assumed",
-                    "0 in the file: the host of the extraction decides; DiskSim's validation runs \
-                     of the HP C2490A and C3323A set 0.14841 and 0.14550 ms on the bus",
-                );
+                let hp = self.name.to_ascii_uppercase().starts_with("HP");
+                let (own_ns, whose) = if hp {
+                    (HP_HOST_SECTOR_NS, "HP C2490A and C3323A")
+                } else {
+                    (OTHER_HOST_SECTOR_NS, "ST41601N")
+                };
+                let (ns, mark, why) = match self.sector_ns {
+                    Some(ns) => (
+                        ns,
+                        "measured",
+                        "the host of the extraction, as given".into(),
+                    ),
+                    None => (
+                        own_ns,
+                        "assumed",
+                        format!(
+                            "0 in the file: the host of the extraction decides; as DiskSim's \
+                             validation runs of the {whose} set it on the bus"
+                        ),
+                    ),
+                };
+                self.put("sector_transfer_ns", ns, mark, &why);
             }
             ns => self.put(
                 "sector_transfer_ns",
@@ -905,6 +1056,11 @@ impl Writer {
     }
 
     fn notes(&mut self, specs: &Block) -> Result<(), Error> {
+        for key in specs.values.keys() {
+            if !USED.contains(&key.as_str()) && !LEFT_OUT.contains(&key.as_str()) {
+                return specs.wrong(key, "is no parameter of a drive that the importer knows");
+            }
+        }
         for (key, off) in SWITCHED_OFF {
             if specs.values.contains_key(key) && specs.number(key)? != off {
                 self.notes.push(format!(

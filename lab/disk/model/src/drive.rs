@@ -33,7 +33,7 @@ use self::buffer::{ReadSegment, WriteSegment};
 use self::command::Command;
 use self::destage::{Flush, OpenWrite};
 use self::read_ahead::Ahead;
-use crate::entries::{value_or, BusKind, DriveModel, QueueAlgorithm};
+use crate::entries::{value_or, BusKind, DriveModel, QueueAlgorithm, SegmentAccess};
 use crate::mechanics::{Head, Mechanics};
 use crate::tags::Tags;
 
@@ -44,6 +44,7 @@ pub(crate) struct Drive {
     unit: u32,
     bus: usize,
     hold: bool,
+    access: SegmentAccess,
     buffered: bool,
     queue: QueueAlgorithm,
     /// Nothing waits for longer while anything younger is served.
@@ -63,6 +64,8 @@ pub(crate) struct Drive {
     serial: u64,
     decode: VecDeque<u32>,
     wrote_last: bool,
+    /// Where the last write ends.
+    wrote_end: u64,
     /// Serial numbers of commands with ordered tags that are not complete.
     ordered: VecDeque<u64>,
     /// Decoded commands that an ordered tag holds back, in the order of arrival.
@@ -83,9 +86,13 @@ pub(crate) struct Drive {
 
     head: Head,
     job: Option<Job>,
+    /// When the arm ended its last work.
+    free_ps: i64,
     /// The head as it began to write, and where the write ends.
     writing: Option<(Head, u64)>,
     ahead: Option<Ahead>,
+    /// Read-ahead that stands still while the host takes data from its segment.
+    held_ahead: Option<Ahead>,
     /// The segment whose read-ahead ended under a head that has not moved since.
     paused: Option<usize>,
 }
@@ -105,6 +112,7 @@ impl Drive {
             commands => commands as usize,
         };
         let selection_ps = value_or(&file.queue_selection_ns, 0) as i64 * 1000;
+        let access = value_or(&file.segment_access, SegmentAccess::Overlapped);
         let mechanics = Mechanics::new(model);
         let head = mechanics.parked(0);
         Self {
@@ -124,6 +132,7 @@ impl Drive {
             serial: 0,
             decode: VecDeque::new(),
             wrote_last: false,
+            wrote_end: 0,
             ordered: VecDeque::new(),
             held: VecDeque::new(),
             reads: Vec::new(),
@@ -138,8 +147,11 @@ impl Drive {
             use_clock: 0,
             head,
             job: None,
+            free_ps: 0,
             writing: None,
             ahead: None,
+            held_ahead: None,
+            access,
             paused: None,
             mechanics,
         }
@@ -187,8 +199,8 @@ impl Drive {
         self.write_segments
             .iter_mut()
             .for_each(|s| *s = WriteSegment::default());
-        (self.ahead, self.paused) = (None, None);
+        (self.ahead, self.held_ahead, self.paused) = (None, None, None);
         (self.serial, self.admitted, self.use_clock) = (0, 0, 0);
-        (self.wrote_last, self.inwards) = (false, true);
+        (self.wrote_last, self.wrote_end, self.inwards) = (false, 0, true);
     }
 }

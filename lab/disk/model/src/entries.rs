@@ -21,7 +21,8 @@ pub use self::array::{ArrayFile, ArrayModel, Level, MemberQueue, ReadBalance};
 pub use self::bus::{BusFile, BusKind};
 pub use self::controller::{ControllerFile, GuestTable, QemuTable, SeveralDisksTable};
 pub use self::drive::{
-    DriveFile, DriveModel, QueueAlgorithm, ReadAheadAbort, ReadAheadStop, ZoneRow, ZoneTable,
+    DriveFile, DriveModel, QueueAlgorithm, ReadAheadAbort, ReadAheadStop, SegmentAccess, ZoneRow,
+    ZoneTable,
 };
 
 /// How far a value can be trusted.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Arm and spindle: how long it takes to bring a head over a sector, and to pass over sectors.
 
-use crate::entries::DriveModel;
+use crate::entries::{value_or, DriveModel};
 use crate::geometry::{Place, Track};
 
 /// Where a sector is, in the form that positioning needs.
@@ -73,7 +73,8 @@ pub struct Mechanics {
     /// The drive.
     pub model: DriveModel,
     head_switch_ps: [i64; 2],
-    resettle_ps: i64,
+    /// Least time to take up an access that does not go on where the head is: reads, writes.
+    least_ps: [i64; 2],
     phase_ps: i64,
 }
 
@@ -82,10 +83,14 @@ impl Mechanics {
     pub fn new(model: DriveModel) -> Self {
         let switch_ps = model.file.head_switch_ns.value as i64 * 1000;
         let settle_ps = model.file.write_settle_ns.value * 1000;
+        let write_min_ns = value_or(&model.file.write_seek_min_ns, 0);
         Self {
             // A fitted settle time may be negative, a switch may not.
             head_switch_ps: [switch_ps, (switch_ps + settle_ps).max(0)],
-            resettle_ps: model.resettle_ns as i64 * 1000,
+            least_ps: [
+                model.resettle_ns as i64 * 1000,
+                model.resettle_ns.max(write_min_ns) as i64 * 1000,
+            ],
             model,
             phase_ps: 0,
         }
@@ -127,7 +132,11 @@ impl Mechanics {
         } else {
             self.head_switch_ps[usize::from(write)]
         };
-        let least_ps = if goes_on { 0 } else { self.resettle_ps };
+        let least_ps = if goes_on {
+            0
+        } else {
+            self.least_ps[usize::from(write)]
+        };
         let switch_ps = switch_ps.max(least_ps);
         if distance == 0 {
             return switch_ps;

@@ -4,7 +4,7 @@
 //! | format | lines | source |
 //! |---|---|---|
 //! | `list` | `arrival_ns op lbn sectors`, `#` comments | ours |
-//! | `trace` | the 11 words of a trace line, `#` comments | `docs/interfaces.md` |
+//! | `trace` | the 11 words of a trace line, `#` comments | `docs/model.md` |
 //! | `disksim` | `arrival_ms devno blkno blocks flags`, `#` comments | DiskSim 4.0 manual, ASCII input |
 //! | `fio` | iolog version 2 and 3 | fio's HOWTO, "Trace file format" |
 //! | `blkparse` | blkparse's default output | blkparse(1), "Default output" |

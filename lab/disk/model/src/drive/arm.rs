@@ -52,6 +52,7 @@ impl Drive {
             Job::Write { segment } => self.write_done(segment, shared),
             Job::Locked { slot } => self.locked_done(slot, shared),
         }
+        self.free_ps = shared.now_ps;
         self.kick(shared);
     }
 }

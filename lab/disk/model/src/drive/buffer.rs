@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use super::Drive;
-use crate::entries::value_or;
+use crate::entries::{value_or, SegmentAccess};
 
 /// A read segment: one extent of sectors, `start..end`.
 #[derive(Debug, Clone, Default)]
@@ -27,6 +27,8 @@ pub(super) struct Piece {
     pub admitted: u64,
     /// When its command arrived.
     pub arrival_ns: i64,
+    /// From when on the arm may go for it, if that was before its data moved.
+    pub leave_ps: Option<i64>,
     /// Its data has crossed the bus.
     pub here: bool,
     /// When its first sector and all of it are here, once it is on its way.
@@ -68,6 +70,11 @@ impl WriteSegment {
         self.pieces.front().is_some_and(|p| p.comes_ps.is_some())
             && self.overwrites.iter().all(|o| o.here)
     }
+
+    /// Whether no data for it is on its way.
+    pub fn all_here(&self) -> bool {
+        self.pieces.iter().all(|p| p.here)
+    }
 }
 
 impl Drive {
@@ -94,6 +101,11 @@ impl Drive {
         }
     }
 
+    /// Whether medium and host are never at a segment at the same time.
+    pub(super) fn exclusive(&self) -> bool {
+        self.access != SegmentAccess::Overlapped
+    }
+
     /// The segment that holds all of `start..end`: a read segment, or a write segment, whose
     /// numbers follow.
     pub(super) fn buffered(&self, start: u64, end: u64) -> Option<usize> {
@@ -116,6 +128,18 @@ impl Drive {
         self.read_segments[segment].used = self.use_clock;
     }
 
+    /// What the host has had of a segment makes room at once, if the drive does not keep it.
+    pub(super) fn drop_read(&mut self, start: u64, end: u64) {
+        if value_or(&self.model().file.read_data_kept, true) {
+            return;
+        }
+        for segment in &mut self.read_segments {
+            if segment.start <= start && end <= segment.end {
+                segment.start = end;
+            }
+        }
+    }
+
     /// Drops what read segments hold of `start..end`, which is being written.
     pub(super) fn invalidate(&mut self, start: u64, end: u64) {
         for i in 0..self.read_segments.len() {
@@ -123,6 +147,7 @@ impl Drive {
             if segment.start < end && start < segment.end {
                 *segment = ReadSegment::default();
                 self.ahead = self.ahead.filter(|a| a.segment != i);
+                self.held_ahead = self.held_ahead.filter(|a| a.segment != i);
                 self.paused = self.paused.filter(|&p| p != i);
             }
         }
@@ -134,7 +159,8 @@ impl Drive {
                 };
             }
         }
-        if let Some(ahead) = &mut self.ahead {
+        let both = [&mut self.ahead, &mut self.held_ahead];
+        for ahead in both.into_iter().flatten() {
             if end > self.read_segments[ahead.segment].end {
                 ahead.limit = ahead
                     .limit

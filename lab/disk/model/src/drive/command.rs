@@ -29,6 +29,10 @@ pub(super) struct Command {
     pub hit: Hit,
     /// Where it (or the rest of a long write) begins on the medium.
     pub target: Target,
+    /// Writes: from when on the arm may go, if that is before their data comes.
+    pub leave_ps: Option<i64>,
+    /// Writes: the drive lets go of the bus before it takes the data.
+    pub disconnects: bool,
     /// Writes: first sector that has no room in the buffer yet.
     pub next: u64,
     /// Writes: turns of data on the bus still to come, in order: segment and piece.
@@ -81,6 +85,8 @@ impl Drive {
             depth,
             hit: Hit::None,
             target,
+            leave_ps: None,
+            disconnects: false,
             next: new.lbn,
             moving: VecDeque::new(),
         });
@@ -94,6 +100,10 @@ impl Drive {
     /// Acknowledges a command; returns the key of its trace line.
     pub(super) fn complete(&mut self, slot: u32, shared: &mut Shared) -> Key {
         let command = self.commands.take(slot);
+        if command.op == Op::Read {
+            self.drop_read(command.lbn, command.end());
+            self.release_ahead(shared.now_ps);
+        }
         let acknowledged_ns = shared.complete(self.unit, command.cookie, 0);
         assert!(
             acknowledged_ns >= command.arrival_ns,

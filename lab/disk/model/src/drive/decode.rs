@@ -22,7 +22,7 @@ impl Drive {
         let op = command.op;
         let goes_on = op == Op::Read && self.streaming(start).is_some();
         if self.model().file.read_ahead_abort.value == ReadAheadAbort::Command && !goes_on {
-            self.ahead = None;
+            (self.ahead, self.held_ahead) = (None, None);
         }
         let file = &self.model().file;
         let overhead = match op {
@@ -34,8 +34,15 @@ impl Drive {
             Op::Write | Op::WriteFua => &file.overhead_write_miss_ns,
             Op::Flush => &file.overhead_read_hit_ns,
         };
-        let overhead_ps = overhead.value[usize::from(self.wrote_last)] as i64 * 1000;
-        self.wrote_last = matches!(op, Op::Write | Op::WriteFua);
+        let overhead_ns = overhead.value[usize::from(self.wrote_last)];
+        let writes = matches!(op, Op::Write | Op::WriteFua);
+        let lets_go = file.overhead_write_disconnect_ns.as_ref();
+        let lets_go = lets_go.filter(|_| writes && self.wrote_last && start != self.wrote_end);
+        let overhead_ps = lets_go.map_or(overhead_ns, |e| e.value[0]) as i64 * 1000;
+        let disconnects = lets_go.is_some();
+        self.command_mut(slot).disconnects = disconnects;
+        self.wrote_last = writes;
+        self.wrote_end = end;
         shared.schedule(
             shared.now_ps + overhead_ps,
             Event::Decoded { unit: self.unit },
@@ -69,8 +76,15 @@ impl Drive {
             Op::Write | Op::WriteFua => {
                 let cached = op == Op::Write && self.caches(start);
                 self.command_mut(slot).hit = if cached { Hit::Cached } else { Hit::Through };
-                self.writes.push(slot);
-                self.admit_writes(shared);
+                let lag_ps = self.write_lag_ps(slot);
+                if lag_ps == 0 {
+                    return self.take_data(slot, shared);
+                }
+                // The arm need not wait for the data.
+                (self.ahead, self.held_ahead, self.paused) = (None, None, None);
+                self.command_mut(slot).leave_ps = Some(shared.now_ps);
+                let unit = self.unit;
+                shared.schedule(shared.now_ps + lag_ps, Event::DataReady { unit, slot });
             }
             Op::Flush => {
                 self.command_mut(slot).start_ns = Some(to_ns(shared.now_ps));

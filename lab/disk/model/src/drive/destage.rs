@@ -38,6 +38,14 @@ impl Drive {
     pub(super) fn start_write(&mut self, number: usize, shared: &mut Shared) {
         let piece = &self.write_segments[number].pieces[0];
         let (lbn, end) = (piece.lbn, piece.end);
+        let leave_ps = piece.leave_ps.map(|ps| ps.max(self.free_ps));
+        let leave_ps = leave_ps.unwrap_or(shared.now_ps).min(shared.now_ps);
+        // What passed on the way to here has passed unwritten.
+        let not_before_ps = if leave_ps < shared.now_ps {
+            shared.now_ps
+        } else {
+            i64::MIN
+        };
         let (first_here_ps, all_here_ps) = piece.comes_ps.expect("only known data is written");
         let any_order = value_or(&self.model().file.zero_latency_write, false);
         let geometry = &self.model().geometry;
@@ -52,12 +60,11 @@ impl Drive {
                 all_here_ps
             } else {
                 chase_ps.max(first_here_ps + bus_sector_ps)
-            },
+            }
+            .max(not_before_ps),
             any_order,
         };
-        let passed = self
-            .mechanics
-            .access(&mut self.head, shared.now_ps, span, true);
+        let passed = self.mechanics.access(&mut self.head, leave_ps, span, true);
         // In free order what has passed is not known by sector: nothing is safe until all is.
         self.writing = (!any_order).then(|| {
             let track = self.model().geometry.track(lbn);
@@ -71,7 +78,7 @@ impl Drive {
         });
         shared.schedule(passed.done_ps, Event::ArmDone { unit: self.unit });
         self.job = Some(Job::Write { segment: number });
-        (self.ahead, self.paused) = (None, None);
+        (self.ahead, self.held_ahead, self.paused) = (None, None, None);
     }
 
     /// The arm has written the first piece of a segment.
@@ -101,7 +108,7 @@ impl Drive {
         let ns = to_ns(shared.now_ps);
         if let Some(slot) = done.through {
             self.command_mut(slot).medium = Medium::At(ns);
-            self.finish_later(slot, shared);
+            self.finish_through(slot, shared);
         } else if let Some((line, _)) = done.line {
             shared.trace.on_medium(line, ns);
         } else {

@@ -60,7 +60,42 @@ impl Drive {
         ((bytes / SECTOR_BYTES) * sector_ns) as i64 * 1000
     }
 
+    /// The time from the end of a write's overhead, when the arm may go, to its data, in ps.
+    pub(super) fn write_lag_ps(&self, slot: u32) -> i64 {
+        let file = &self.model().file;
+        let ns = match &file.overhead_write_disconnect_ns {
+            Some(entry) if self.command(slot).disconnects => entry.value[1],
+            _ => value_or(&file.overhead_write_data_ns, 0),
+        };
+        ns as i64 * 1000
+    }
+
+    /// The time in which the drive comes back to the bus for the status of a write that waited for
+    /// the medium, in ps.
+    fn come_back_ps(&self, slot: u32) -> i64 {
+        let file = &self.model().file;
+        let ns = match &file.overhead_write_disconnect_ns {
+            Some(entry) if self.command(slot).disconnects => entry.value[2],
+            _ => value_or(&file.overhead_write_status_ns, 0),
+        };
+        ns as i64 * 1000
+    }
+
+    /// A write that was acknowledged from nowhere yet is on the medium.
+    pub(super) fn finish_through(&self, slot: u32, shared: &mut Shared) {
+        let at_ps = shared.now_ps + self.come_back_ps(slot);
+        let at_ps = at_ps + self.completion_ps(self.command(slot).op);
+        let unit = self.unit;
+        shared.schedule(at_ps, Event::Finished { unit, slot });
+    }
+
+    /// The drive is ready to move the data of a command.
     pub fn data_ready(&mut self, slot: u32, shared: &mut Shared) {
+        if self.command(slot).op != Op::Read {
+            self.catch_up(shared.now_ps);
+            self.take_data(slot, shared);
+            return self.kick(shared);
+        }
         let bytes = self.command(slot).sectors * SECTOR_BYTES;
         let last = self.completion_ps(Op::Read) == 0;
         self.ask_bus(slot, Phase::Data { bytes, last }, shared);

@@ -4,6 +4,7 @@
 //! than the drive's age limit, if it has one. A drive may look at the oldest only, its window, and
 //! may need time to choose.
 
+use super::buffer::WriteSegment;
 use super::Drive;
 use crate::command::Op;
 use crate::entries::{value_or, QueueAlgorithm};
@@ -71,7 +72,7 @@ impl Drive {
                 .write_segments
                 .iter()
                 .enumerate()
-                .filter(|(_, s)| s.ready())
+                .filter(|(_, s)| self.may_write(s))
             {
                 let piece = &segment.pieces[0];
                 if (piece.serial, piece.admitted) > window.youngest {
@@ -132,7 +133,7 @@ impl Drive {
             (!self.blocked(command.lbn, command.end())).then_some((command.serial, 0))
         };
         let reads = self.reads.iter().filter(|_| self.reads_may_go());
-        let ready = self.write_segments.iter().filter(|s| s.ready());
+        let ready = self.write_segments.iter().filter(|s| self.may_write(s));
         let ready = ready.map(|s| (s.pieces[0].serial, s.pieces[0].admitted));
         // One more than it looks at, to know that there is one.
         let most = self.window.saturating_add(1);
@@ -153,6 +154,11 @@ impl Drive {
             reads: self.reads.iter().take_while(older).count(),
             youngest,
         }
+    }
+
+    /// Whether the arm may go for the first piece of a segment.
+    fn may_write(&self, segment: &WriteSegment) -> bool {
+        segment.ready() && (!self.exclusive() || segment.all_here())
     }
 
     /// When the drive has looked at so many of the commands that wait.

@@ -5,7 +5,7 @@ use super::arm::Job;
 use super::buffer::ReadSegment;
 use super::read_ahead::Ahead;
 use super::Drive;
-use crate::entries::value_or;
+use crate::entries::{value_or, SegmentAccess};
 use crate::event::Event;
 use crate::geometry::SECTOR_BYTES;
 use crate::mechanics::Span;
@@ -45,6 +45,9 @@ impl Drive {
         let read_to = self.read_segments[segment].end;
         if let Some(ahead) = self.ahead.as_mut().filter(|a| a.segment == segment) {
             ahead.limit = ahead.limit.max(limit);
+            if self.exclusive() {
+                self.held_ahead = self.ahead.take();
+            }
         } else if self.paused == Some(segment)
             && self.job.is_none()
             && self.model().file.read_ahead_resume.value
@@ -53,6 +56,18 @@ impl Drive {
             self.head = self.mechanics.position(&self.head, now_ps, read_to, false);
             self.ahead = Some(Ahead { segment, limit });
             self.paused = None;
+        }
+    }
+
+    /// Lets read-ahead go on that stood still for the host.
+    pub(super) fn release_ahead(&mut self, now_ps: i64) {
+        if self.job.is_some() {
+            return;
+        }
+        if let Some(ahead) = self.held_ahead.take() {
+            let read_to = self.read_segments[ahead.segment].end;
+            self.head = self.mechanics.position(&self.head, now_ps, read_to, false);
+            self.ahead = Some(ahead);
         }
     }
 
@@ -104,10 +119,18 @@ impl Drive {
         };
         debug_assert_eq!(self.head.lbn, end);
         let limit = self.limit(start, end);
-        let least = end + self.model().file.read_ahead_min_sectors.value;
+        let least = match self.access {
+            SegmentAccess::MediumFirst => limit,
+            _ => end + self.model().file.read_ahead_min_sectors.value,
+        };
         if least.min(limit) > end {
             self.mechanics.pass(&mut self.head, least.min(limit), false);
         }
+        let filled_ps = if self.head.lbn == end {
+            done_ps
+        } else {
+            self.head.at_ps
+        };
 
         let bytes = (end - start) * SECTOR_BYTES;
         let data_ps = |bytes| {
@@ -119,20 +142,33 @@ impl Drive {
         let track = &self.head.track;
         let first_here_ps =
             first_ps + self.model().geometry.revolution_ps / i64::from(track.sectors);
-        let ready_ns = value_or(&self.model().file.overhead_data_ready_ns, 0);
-        let permille = value_or(&self.model().file.read_water_mark_permille, 0);
-        let marked_ps = first_ps + (done_ps - first_ps) / 1000 * i64::from(permille.min(1000));
+        let file = &self.model().file;
+        let prepare_ps = value_or(&file.overhead_data_ready_ns, 0) as i64 * 1000;
+        let permille = i64::from(value_or(&file.read_water_mark_permille, 0).min(1000));
+        let pass_ps = done_ps - first_ps;
+        // What the water mark asks for, of the time in which the medium reads the request.
+        let mark_ps = if value_or(&file.read_water_mark_of_segment, false) {
+            let missing = (end - from) as i64;
+            let sectors = file.segment_sectors.value as i64 * permille / 1000;
+            pass_ps / missing * sectors.min(missing)
+        } else {
+            pass_ps / 1000 * permille
+        };
+        // What the buffer holds already moves while the rest is on its way.
+        let lead_ps = data_ps(from.saturating_sub(start) * SECTOR_BYTES);
         let command = self.command_mut(slot);
         command.start_ns = Some(to_ns(now_ps));
         command.medium = Medium::At(to_ns(done_ps));
         command.hit = if from > start { Hit::Part } else { Hit::Miss };
         // The transfer runs beside the medium and ends one sector after it; a bus slower than
-        // the medium starts when the first sector has been read.
-        let ready_ps = (done_ps - bus_ps + sector_ps)
-            .max(first_here_ps)
-            .max(marked_ps)
-            .max(now_ps);
-        let ready_ps = ready_ps + ready_ns as i64 * 1000;
+        // the medium starts so that it finds the first sector read when it comes to it.
+        let first_ready_ps = first_here_ps.max(first_ps + mark_ps) + prepare_ps - lead_ps;
+        let ready_ps = if self.exclusive() {
+            filled_ps + prepare_ps
+        } else {
+            let last_ps = done_ps - bus_ps + sector_ps;
+            last_ps.max(first_ready_ps).max(now_ps)
+        };
         shared.schedule(
             ready_ps,
             Event::DataReady {
@@ -140,17 +176,12 @@ impl Drive {
                 slot,
             },
         );
-        let arm_ps = if self.head.lbn == end {
-            done_ps
-        } else {
-            self.head.at_ps
-        };
-        shared.schedule(arm_ps, Event::ArmDone { unit: self.unit });
+        shared.schedule(filled_ps, Event::ArmDone { unit: self.unit });
         self.job = Some(Job::Read {
             segment: number,
             limit,
         });
-        (self.ahead, self.paused) = (None, None);
+        (self.ahead, self.held_ahead, self.paused) = (None, None, None);
     }
 
     /// The arm has read what it was to read, and goes on by itself if it may.
@@ -160,10 +191,15 @@ impl Drive {
         segment.end = self.head.lbn;
         segment.start = segment.start.max(segment.end.saturating_sub(size));
         if segment.end < limit {
-            self.ahead = Some(Ahead {
+            let ahead = Ahead {
                 segment: number,
                 limit,
-            });
+            };
+            if self.exclusive() {
+                self.held_ahead = Some(ahead);
+            } else {
+                self.ahead = Some(ahead);
+            }
         } else {
             self.paused = Some(number);
         }

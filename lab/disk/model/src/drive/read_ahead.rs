@@ -40,11 +40,12 @@ impl Drive {
         // What is newer in the write segments is not read from the medium.
         let dirty = self.write_segments.iter().filter(|s| s.dirty());
         let dirty = dirty.filter(|s| s.end > end).map(|s| s.dirty_start()).min();
-        let limit = stop
-            .min(full)
-            .min(most)
-            .min(dirty.unwrap_or(u64::MAX))
-            .max(end);
+        let mut limit = stop.min(full).min(most);
+        if value_or(&file.read_ahead_wraps, false) {
+            // The rest of the track comes in whatever the segment holds of it in the end.
+            limit = limit.max(track().end.min(stop));
+        }
+        let limit = limit.min(dirty.unwrap_or(u64::MAX)).max(end);
         limit.min(geometry.sectors)
     }
 

@@ -64,6 +64,6 @@ impl Drive {
         self.open_writes.clear();
         self.dirty_segments = 0;
         (self.job, self.writing) = (None, None);
-        (self.ahead, self.paused) = (None, None);
+        (self.ahead, self.held_ahead, self.paused) = (None, None, None);
     }
 }

@@ -58,6 +58,11 @@ impl Drive {
         )
     }
 
+    /// Whether the arm is writing a piece of this segment.
+    fn writes_from(&self, number: usize) -> bool {
+        matches!(self.job, Some(Job::Write { segment }) if segment == number)
+    }
+
     fn room(&self, slot: u32) -> Option<Room> {
         let (start, end) = self.wanted(slot);
         let size = self.write_segment_sectors();
@@ -71,7 +76,10 @@ impl Drive {
         {
             if segment.dirty_overlaps(start, end) {
                 // In place, unless the arm is at it or the older data is still on its way.
-                let writing = matches!(self.job, Some(Job::Write { segment }) if segment == i);
+                let writing = self.writes_from(i);
+                if writing && self.exclusive() {
+                    return None;
+                }
                 let free = if writing {
                     segment.pieces[0].end
                 } else {
@@ -79,7 +87,8 @@ impl Drive {
                 };
                 return (free <= start && end <= segment.here).then_some(Room::Overwrite(i));
             }
-            if segment.end == start && end - segment.dirty_start() <= size {
+            let taken = self.exclusive() && self.writes_from(i);
+            if !taken && segment.end == start && end - segment.dirty_start() <= size {
                 append = Some(Room::Append(i));
             }
             dirty += segment.end - segment.dirty_start();
@@ -100,6 +109,12 @@ impl Drive {
             let best = clean.min_by_key(|(_, s)| (s.end != start, s.used));
             best.map(|(i, _)| Room::Fresh(i))
         })
+    }
+
+    /// A write's data may come: it waits for room.
+    pub(super) fn take_data(&mut self, slot: u32, shared: &mut Shared) {
+        self.writes.push(slot);
+        self.admit_writes(shared);
     }
 
     /// Gives room to writes that wait for it, in the order of the queue algorithm.
@@ -180,6 +195,7 @@ impl Drive {
             serial: command.serial,
             admitted,
             arrival_ns: command.arrival_ns,
+            leave_ps: command.leave_ps.filter(|_| start == command.lbn),
             here: false,
             comes_ps: None,
         };

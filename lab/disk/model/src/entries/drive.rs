@@ -86,6 +86,18 @@ pub enum ReadAheadAbort {
     Command,
 }
 
+/// Who may be at a segment of the buffer: the medium and the host at the same time, or one of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SegmentAccess {
+    /// Both.
+    Overlapped,
+    /// One; read-ahead stands still while the host takes data from its segment.
+    HostFirst,
+    /// One; the host gets data when read-ahead has come to its end.
+    MediumFirst,
+}
+
 /// A row of `zones`: short, or with all that was measured of a zone.
 #[derive(Debug, Clone)]
 pub enum ZoneRow {
@@ -182,20 +194,28 @@ pub struct DriveFile {
     pub write_segments: Entry<u32>,
     pub segment_sectors: Entry<u64>,
     pub write_pool_sectors: Option<Entry<u64>>,
+    pub segment_access: Option<Entry<SegmentAccess>>,
     pub read_on_arrival: Option<Entry<bool>>,
     pub read_hits_writes: Option<Entry<bool>>,
     pub read_water_mark_permille: Option<Entry<u32>>,
+    pub read_water_mark_of_segment: Option<Entry<bool>>,
     pub read_ahead_min_sectors: Entry<u64>,
     pub read_ahead_max_sectors: Entry<u64>,
     pub read_ahead_stop: Entry<ReadAheadStop>,
     pub read_ahead_resume: Entry<bool>,
     pub read_ahead_over_requested: Option<Entry<bool>>,
+    pub read_ahead_wraps: Option<Entry<bool>>,
+    pub read_data_kept: Option<Entry<bool>>,
     pub read_ahead_abort: Entry<ReadAheadAbort>,
     pub overhead_read_hit_ns: Entry<[u64; 2]>,
     pub overhead_read_miss_ns: Entry<[u64; 2]>,
     pub overhead_write_hit_ns: Entry<[u64; 2]>,
     pub overhead_write_miss_ns: Entry<[u64; 2]>,
     pub overhead_data_ready_ns: Option<Entry<u64>>,
+    pub overhead_write_data_ns: Option<Entry<u64>>,
+    pub overhead_write_status_ns: Option<Entry<u64>>,
+    pub overhead_write_disconnect_ns: Option<Entry<[u64; 3]>>,
+    pub write_seek_min_ns: Option<Entry<u64>>,
     pub overhead_completion_ns: Option<Entry<[u64; 2]>>,
     pub sector_transfer_ns: Option<Entry<u64>>,
     pub aged_sptf_permille: Option<Entry<u32>>,
@@ -396,6 +416,15 @@ impl DriveModel {
             .max(value_or(&file.sector_transfer_ns, 0))
             .max(value_or(&file.queue_selection_ns, 0))
             .max(value_or(&file.resettle_ns, 0))
+            .max(value_or(&file.overhead_write_data_ns, 0))
+            .max(value_or(&file.overhead_write_status_ns, 0))
+            .max(value_or(&file.write_seek_min_ns, 0))
+            .max(
+                value_or(&file.overhead_write_disconnect_ns, [0; 3])
+                    .into_iter()
+                    .max()
+                    .unwrap_or(0),
+            )
             .max(
                 value_or(&file.overhead_completion_ns, [0, 0])
                     .into_iter()
@@ -405,8 +434,8 @@ impl DriveModel {
             > 1_000_000_000
         {
             return wrong(
-                "overhead_*_ns, head_switch_ns, write_settle_ns, sector_transfer_ns, \
-                 queue_selection_ns",
+                "overhead_*_ns, head_switch_ns, write_settle_ns, write_seek_min_ns, \
+                 sector_transfer_ns, queue_selection_ns",
                 "over 1 s".into(),
             );
         }

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: MIT
+"""Snakemake, as `spindle` and make call it: first the lab, then what was asked for, with the results locked throughout.
+
+The lab comes first because what a result was made from is known only of a lab that is built.
+"""
+
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from lab.cell import cells, config, failures, lock, papers, paths, retry
+from lab.cell.errors import ConfigError, EnvironmentMissing, SpindleError
+
+QUIET = re.compile(r"Select jobs|Execute [0-9]")
+"""Two kinds of Snakemake's own lines that no setting leaves out."""
+TIME_UP = (124, 143, -signal.SIGTERM)
+"""How a part ends: its time was up, or SIGTERM came from elsewhere. Anything else is an error."""
+MEASURED = "measured"
+"""Target: all cells of a profile."""
+
+
+def program() -> str:
+    """Snakemake of the locked Python."""
+    return str(Path(sys.executable).with_name("snakemake"))
+
+
+def require_installed() -> None:
+    """Refuse a Python of the build directory that is another than the locks name. Raises EnvironmentMissing."""
+    if Path(sys.prefix) != paths.build() / "venv":
+        return
+    done = subprocess.run(
+        ["envs/bootstrap", "--installed"], cwd=paths.ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    if done.returncode:
+        raise EnvironmentMissing(done.stderr.strip().removeprefix("error: "))
+
+
+@contextmanager
+def _passing_on(process: subprocess.Popen) -> Iterator[None]:
+    """While this lasts, SIGTERM goes to a process and not to this one, which waits for it."""
+    before = signal.signal(signal.SIGTERM, lambda *_: process.terminate())
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+Say = Callable[[str], None]
+"""What prints a line."""
+
+
+def tell(line: str) -> None:
+    """Print a line at once."""
+    print(line, flush=True)
+
+
+def snakemake(profile: str, *targets: str, minutes: float | None = None, say: Say = tell) -> int:
+    """Run Snakemake on targets and pass on what it says; returns its exit status. After so many minutes it gets
+    SIGTERM: then it begins no new run and waits for those at work."""
+    command = [program(), "--profile", f"config/profiles/{profile}", *targets]
+    if minutes is not None:
+        command = ["timeout", "--signal=TERM", f"{minutes:g}m", *command]
+    process = subprocess.Popen(
+        command, cwd=paths.ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        errors="replace",
+    )  # fmt: skip
+    with _passing_on(process):
+        try:
+            for line in process.stdout or ():
+                if not QUIET.match(line):
+                    say(line.rstrip("\n"))
+        except KeyboardInterrupt:
+            # The terminal told Snakemake, too; it ends its runs.
+            process.wait()
+            raise
+        return process.wait()
+
+
+def _check(status: int, what: str) -> None:
+    if status:
+        raise SpindleError(
+            f"{what}: Snakemake ended with status {status}; its lines above name what failed, and the log. "
+            "When the cause is mended, give the same command again"
+        )
+
+
+def _begin(profile: str, what: str, say: Say) -> None:
+    """Lock the results, drop what has to run again, and build the lab where something of it is missing."""
+    config.require_profile(profile)
+    lock.keep(lock.RESULTS, alone=True, what=what)
+    if retry.prepare(profile):
+        _check(snakemake(profile, "lab", say=say), f"{what}: the lab")
+
+
+def report(profile: str, paper: str | None = None, say: Say = tell) -> int:
+    """Make the reports of a profile, or one paper's; returns how many cells have no number, having named them. Raises
+    SpindleError where there is no report."""
+    if paper is not None:
+        papers.folder(paper)
+    what = f"report of profile {profile}" + (f", {paper}" if paper else "")
+    _begin(profile, what, say)
+    _check(snakemake(profile, f"{paper}.report" if paper else "report", say=say), what)
+    say(f"results/{profile}/{f'{paper}/' if paper else ''}report.pdf is ready")
+    return failures.tell(profile, paper)
+
+
+def measure(profile: str, targets: list[str], minutes: float | None = None, say: Say = tell) -> None:
+    """Bring targets up to date, or as much of them as begins within so many minutes; no target stands for all cells.
+    Raises SpindleError where something else than the time ended it."""
+    what = f"run of profile {profile}"
+    _begin(profile, what, say)
+    status = snakemake(profile, *(targets or [MEASURED]), minutes=minutes, say=say)
+    if minutes is None or status not in TIME_UP:
+        _check(status, what)
+    print(failures.count(profile), file=sys.stderr)
+
+
+def targets(profile: str, words: list[str], where: dict[str, str] | None = None) -> list[str]:
+    """Snakemake's targets for what a user names: a cell, a run, a pattern (as a shell's) on ids of cells, or a target
+    such as PAPER.TABLE. `where` has columns of the sheet and patterns on their values, and means the cells that fit all
+    of them. Raises ConfigError where nothing in the profile has such a name, with the nearest one."""
+    config.require_profile(profile)
+    found: dict[str, None] = {}
+    for word in words:
+        chosen = cells.matching(profile, word)
+        if not chosen and any(sign in word for sign in "*?["):
+            raise ConfigError(f"{word}: no cell of profile {profile} fits this pattern; {_elsewhere(profile, word)}")
+        if not chosen and word.count(".") > 1:
+            raise ConfigError(f"{word}: no cell or run of profile {profile}; {_elsewhere(profile, word)}")
+        names = [paths.result_path(profile, one.id) for one in chosen] or [word]
+        found |= dict.fromkeys(names)
+    if where:
+        rows = [one for one in cells.cells(profile) if cells.fits(one, where)]
+        if not rows:
+            shown = " ".join(f"{name}={value}" for name, value in where.items())
+            raise ConfigError(
+                f"{shown}: no cell of profile {profile} has these values; `spindle status --cells` lists them"
+            )
+        found |= dict.fromkeys(paths.result_path(profile, one.id) for one in rows)
+    return list(found)
+
+
+def _elsewhere(profile: str, word: str) -> str:
+    """Where a user finds what a profile does not have."""
+    others = [name for name in config.profiles() if name != profile and cells.matching(name, word)]
+    if others:
+        return f"profile {others[0]} has it: --profile {others[0]}"
+    return config.nearest(word, [one.id for one in cells.cells(profile)])
