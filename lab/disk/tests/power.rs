@@ -117,9 +117,13 @@ proptest! {
         ops in prop::collection::vec((0..4_u8, 0..3900_u64, 1..40_u64, 0..3_i64), 1..60),
         cut_permille in 0..1000_i64,
         sptf: bool,
+        pool in prop::option::of((1..12_u32, 2..100_u32)),
     ) {
-        let queue = if sptf { "queue = \"sptf\"" } else { "" };
-        let mut lab = lab_of(small_drive(queue), test_bus(""), 8);
+        let queue = if sptf { "queue = \"sptf\"\n" } else { "" };
+        let pool = pool.map_or(String::new(), |(extents, sectors)| {
+            format!("write_segments = {extents}\nwrite_pool_sectors = {sectors}")
+        });
+        let mut lab = lab_of(small_drive(&format!("{queue}{pool}")), test_bus(""), 8);
         let mut given: Vec<(Op, u64, u64, i64)> = Vec::new();
         let mut at_ns = 0;
         for (op, lbn, sectors, gap_ms) in ops {

@@ -17,6 +17,10 @@ struct Setup {
     read_segments: u32,
     write_segments: u32,
     segment_sectors: u32,
+    /// Write segments share as many sectors, if any.
+    write_pool: Option<u32>,
+    window: Option<u32>,
+    selection_ns: u32,
     overhead_ns: u32,
     read_ahead_min: u32,
     abort: bool,
@@ -49,7 +53,12 @@ const UNITS: u32 = 2;
 const SECTOR_NS: i64 = 100_000;
 
 fn setup() -> impl Strategy<Value = Setup> {
-    let cache = (1..4_u32, 1..4_u32, 2..40_u32, 0..20_u32);
+    let pool = prop::option::of((1..12_u32, 2..100_u32));
+    let cache = (1..4_u32, 1..4_u32, 2..40_u32, 0..20_u32, pool);
+    let choice = (
+        prop::option::of(1..12_u32),
+        prop_oneof![Just(0), 1..3_000_000_u32],
+    );
     let flags = any::<[bool; 4]>();
     let numbers = (
         0..3_usize,
@@ -58,6 +67,7 @@ fn setup() -> impl Strategy<Value = Setup> {
     );
     (
         cache,
+        choice,
         flags,
         numbers,
         prop::sample::select(vec![2_u32, 20, 512]),
@@ -65,7 +75,8 @@ fn setup() -> impl Strategy<Value = Setup> {
     )
         .prop_map(
             |(
-                (read_segments, write_segments, segment_sectors, read_ahead_min),
+                (read_segments, write_segments, segment_sectors, read_ahead_min, pool),
+                (window, selection_ns),
                 flags,
                 numbers,
                 rate_mb_s,
@@ -78,8 +89,11 @@ fn setup() -> impl Strategy<Value = Setup> {
                     write_cache,
                     tags,
                     read_segments,
-                    write_segments,
+                    write_segments: pool.map_or(write_segments, |(extents, _)| extents),
                     segment_sectors,
+                    write_pool: pool.map(|(_, sectors)| sectors),
+                    window,
+                    selection_ns,
                     overhead_ns,
                     read_ahead_min,
                     abort,
@@ -119,13 +133,23 @@ fn step() -> impl Strategy<Value = Step> {
 fn lab(setup: &Setup) -> Lab {
     let kind = if setup.ata { "ata" } else { "scsi" };
     let (s, o) = (setup, setup.overhead_ns);
+    let key =
+        |name: &str, value: Option<u32>| value.map_or(String::new(), |v| format!("{name} = {v}\n"));
+    let more = [
+        // Room for the longest segments of any test.
+        key("buffer_kb", Some(4096)),
+        key("write_pool_sectors", s.write_pool),
+        key("queue_window_commands", s.window),
+        key("queue_selection_ns", Some(s.selection_ns)),
+    ]
+    .concat();
     let drive = || {
         small_drive(&format!(
             "queue = \"{}\"\nwrite_cache = {}\nread_segments = {}\nwrite_segments = {}\n\
              segment_sectors = {}\nread_ahead_max_sectors = {}\nread_ahead_min_sectors = {}\n\
              read_ahead_abort = \"{}\"\nread_ahead_resume = {}\nbus_kind = \"{kind}\"\n\
              overhead_read_hit_ns = [{o}, {}]\noverhead_read_miss_ns = [{}, {o}]\n\
-             overhead_write_hit_ns = [{o}, {o}]\noverhead_write_miss_ns = [{o}, {o}]\n{}",
+             overhead_write_hit_ns = [{o}, {o}]\noverhead_write_miss_ns = [{o}, {o}]\n{more}{}",
             QUEUES[s.queue].name(),
             s.write_cache,
             s.read_segments,
@@ -287,7 +311,8 @@ proptest! {
                 let last = old.lbn + old.sectors - 1;
                 let covered = new.lbn <= last && last < new.lbn + new.sectors;
                 // A write longer than a segment goes in parts, in an order of their own.
-                let whole = old.sectors <= u64::from(setup.segment_sectors);
+                let segment = setup.write_pool.unwrap_or(setup.segment_sectors);
+                let whole = old.sectors <= u64::from(segment);
                 if old.device == new.device && whole && covered && old.acknowledged <= new.arrival {
                     prop_assert!(old.medium.unwrap() <= new.medium.unwrap(), "{:?} {:?}", old, new);
                 }
@@ -302,6 +327,49 @@ proptest! {
     ) {
         prop_assert_eq!(run(&setup, &steps), run(&setup, &steps));
     }
+
+    #[test]
+    fn a_window_of_one_is_the_order_of_arrival(
+        setup in setup(),
+        steps in prop::collection::vec(step(), 1..60),
+    ) {
+        let one = Setup { window: Some(1), selection_ns: 0, ..setup.clone() };
+        let fcfs = Setup { window: None, selection_ns: 0, queue: 0, ..setup };
+        prop_assert_eq!(run(&one, &steps), run(&fcfs, &steps));
+    }
+
+    #[test]
+    fn a_window_that_nothing_exceeds_changes_nothing(
+        setup in setup(),
+        steps in prop::collection::vec(step(), 1..60),
+    ) {
+        // Commands that wait, and dirty extents.
+        let wide = Setup { window: Some(setup.tags + setup.write_segments), ..setup.clone() };
+        let none = Setup { window: None, ..setup };
+        prop_assert_eq!(run(&wide, &steps), run(&none, &steps));
+    }
+
+    #[test]
+    fn a_pool_of_one_segment_is_a_segment(
+        setup in setup(),
+        steps in prop::collection::vec(step(), 1..60),
+    ) {
+        let segment = Setup { write_segments: 1, write_pool: None, ..setup.clone() };
+        let pool = Setup { write_pool: Some(setup.segment_sectors), ..segment.clone() };
+        prop_assert_eq!(run(&pool, &steps), run(&segment, &steps));
+    }
+
+    #[test]
+    fn a_pool_too_large_to_fill_is_segments_that_are_too_large_to_fill(
+        setup in setup(),
+        steps in prop::collection::vec(step(), 1..12),
+    ) {
+        // No more than 11 writes of 100 sectors.
+        let segments = Setup { read_segments: 1, write_segments: 3, segment_sectors: 1200, write_pool: None, ..setup };
+        let pool = Setup { write_pool: Some(3600), ..segments.clone() };
+        prop_assert_eq!(run(&pool, &steps), run(&segments, &steps));
+    }
+
     #[test]
     fn sptf_picks_what_positions_soonest(
         first in 0..4000_u64,

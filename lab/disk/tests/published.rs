@@ -161,7 +161,8 @@ fn rows() -> Vec<Row> {
             "quantum-fireball-lct08",
             "ata-66",
             (57_000, 530),
-            [66.0, 90.0],
+            // Its writes are given: the drive's buffer follows from them (see below).
+            [66.0, f64::NAN],
             [19.0, f64::NAN, 12.4],
         ),
     ] {
@@ -174,6 +175,9 @@ fn rows() -> Vec<Row> {
             (Op::Read, "random 8 KB reads", random[0]),
             (Op::Write, "random 8 KB writes, write cache on", random[1]),
         ] {
+            if published.is_nan() {
+                continue;
+            }
             let got = random_per_s(name, "write_cache = true", bus, 1, op, host);
             row(
                 name,
@@ -316,4 +320,31 @@ fn published_figures_are_as_recorded() {
         "validation/published.csv is not what the model gives now:\n{csv}\nif the change is \
          meant, say why in its commit and run SPINDLE_BLESS=1 cargo test --test published"
     );
+}
+
+/// Random writes a second of the Fireball lct08, of which the host sorts so many at a time.
+fn lct08_writes_per_s(set: &str, sorts: usize) -> f64 {
+    let host = Host {
+        think_ns: 57_000 + 8 * 530,
+        sorts,
+    };
+    let set = format!("write_cache = true\n{set}");
+    random_per_s("quantum-fireball-lct08", &set, "ata-66", 1, Op::Write, host)
+}
+
+#[test]
+fn the_writes_that_the_lct08s_buffer_was_described_by() {
+    // Chung et al. measured 89 to 92 at every depth. That written data shares the buffer is taken
+    // from this, so that it is no result; nor is what the pool's size makes of it.
+    let rates = |set: &str| [1, 2, 4, 8, 16, 32].map(|sorts| lct08_writes_per_s(set, sorts));
+    let pool = rates("");
+    let segments = rates("write_pool_sectors = 0\nwrite_segments = 3");
+    let text = format!("{pool:.1?} {segments:.1?}");
+    assert!(
+        pool.iter().all(|rate| (85.0..100.0).contains(rate)),
+        "{text}"
+    );
+    assert!(pool[0] > 1.3 * segments[0], "{text}");
+    // What the host sorts besides changes less than a tenth.
+    assert!(pool[5] < 1.1 * pool[0], "{text}");
 }

@@ -120,6 +120,7 @@ fn json_page(name: &str, model: &DriveModel) -> String {
         "read_segments": file.read_segments.value,
         "write_segments": file.write_segments.value,
         "segment_sectors": file.segment_sectors.value,
+        "write_pool_sectors": file.write_pool_sectors.as_ref().map_or(0, |e| e.value),
         "zones": zones,
         "seeks": seeks,
     });
@@ -140,15 +141,19 @@ fn text_page(name: &str, model: &DriveModel) -> String {
         file.rpm.value,
         ms(geometry.revolution_ps as u64 / 1000),
     ));
+    let (reads, writes) = (file.read_segments.value, file.write_segments.value);
+    let size = file.segment_sectors.value;
+    let pool = file.write_pool_sectors.as_ref().map_or(0, |e| e.value);
+    let buffer = match pool {
+        0 => format!("{reads} read and {writes} write segments of {size} sectors"),
+        _ => format!(
+            "{reads} read segments of {size} sectors and {pool} sectors for up to {writes} written \
+             extents"
+        ),
+    };
     line(format!(
-        "  {} at {} MB/s, buffer {} KB in {} read and {} write segments of {} sectors, {} tags",
-        file.interface.value,
-        file.interface_mb_s.value,
-        file.buffer_kb.value,
-        file.read_segments.value,
-        file.write_segments.value,
-        file.segment_sectors.value,
-        file.max_tags.value,
+        "  {} at {} MB/s, buffer {} KB in {buffer}, {} tags",
+        file.interface.value, file.interface_mb_s.value, file.buffer_kb.value, file.max_tags.value,
     ));
     line("\n  seek (cylinders)   read ms  write ms".into());
     for distance in distances(model) {

@@ -49,6 +49,13 @@ pub(crate) struct Drive {
     queue: QueueAlgorithm,
     /// Nothing waits for longer while anything younger is served.
     age_limit_ns: i64,
+    /// Of what waits, as many of the oldest as the drive looks at when it chooses.
+    window: usize,
+    /// What choosing takes for each of them.
+    selection_ps: i64,
+    /// When the arm began its latest work, and the drive to choose the next; where choosing takes
+    /// time.
+    chooses_from_ps: i64,
     /// LOOK: the way the arm goes.
     inwards: bool,
     write_cache: bool,
@@ -70,6 +77,8 @@ pub(crate) struct Drive {
 
     read_segments: Vec<ReadSegment>,
     write_segments: Vec<WriteSegment>,
+    /// What all write segments may hold together, if they share it as they need it.
+    write_pool: Option<u64>,
     open_writes: Vec<OpenWrite>,
     dirty_segments: usize,
     admitted: u64,
@@ -95,8 +104,14 @@ impl Drive {
         let read_segments = vec![ReadSegment::default(); file.read_segments.value as usize];
         let write_segments = (0..file.write_segments.value).map(|_| WriteSegment::default());
         let write_segments = write_segments.collect();
+        let write_pool = Some(value_or(&file.write_pool_sectors, 0)).filter(|&sectors| sectors > 0);
         let limit_ns = file.command_age_limit_ns.as_ref().map(|e| e.value);
         let age_limit_ns = limit_ns.map_or(i64::MAX, |ns| ns as i64);
+        let window = match value_or(&file.queue_window_commands, 0) {
+            0 => usize::MAX,
+            commands => commands as usize,
+        };
+        let selection_ps = value_or(&file.queue_selection_ns, 0) as i64 * 1000;
         let access = value_or(&file.segment_access, SegmentAccess::Overlapped);
         let mechanics = Mechanics::new(model);
         let head = mechanics.parked(0);
@@ -108,6 +123,9 @@ impl Drive {
             buffered: kind != BusKind::Ipi,
             queue,
             age_limit_ns,
+            window,
+            selection_ps,
+            chooses_from_ps: 0,
             inwards: true,
             write_cache,
             commands: Tags::new(max_tags),
@@ -122,6 +140,7 @@ impl Drive {
             flushes: Vec::new(),
             read_segments,
             write_segments,
+            write_pool,
             open_writes: Vec::new(),
             dirty_segments: 0,
             admitted: 0,
@@ -173,6 +192,7 @@ impl Drive {
         assert!(self.commands.is_empty() && self.clean() && self.job.is_none());
         self.mechanics.set_phase(phase_ps);
         self.head = self.mechanics.parked(now_ps);
+        self.chooses_from_ps = now_ps;
         self.read_segments
             .iter_mut()
             .for_each(|s| *s = ReadSegment::default());

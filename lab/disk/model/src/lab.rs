@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: MIT
 //! The lab: all units and buses of one topology, and the one order of their events.
 
+mod marker;
+mod power;
+
 use std::cmp::Reverse;
 use std::collections::VecDeque;
 
+use self::power::volatile;
 use crate::array::Array;
 use crate::bus::Bus;
-use crate::command::{Completion, Lost, Op, Request, Tag, EIO};
+use crate::command::{Completion, Op, Request, Tag, EIO};
 use crate::drive::Drive;
 use crate::error::Error;
 use crate::event::Event;
 use crate::faults::{Faults, Refused};
-use crate::rng::SplitMix64;
 use crate::shared::Shared;
 use crate::time::{to_ns, NEVER, TIME_MAX_NS};
 use crate::topology::{queue_of, Topology, UnitKind};
@@ -184,75 +187,6 @@ impl Lab {
         Ok(())
     }
 
-    /// The marker: puts every drive into a stated state (arm at cylinder 0 and head 0, caches
-    /// empty, spindle phase drawn from `seed`) and returns a start delay of up to one revolution
-    /// of the slowest drive, drawn first.
-    ///
-    /// # Errors
-    /// The lab is not idle, or the label would break a trace line.
-    pub fn reset(&mut self, now_ns: i64, label: &str, seed: u64) -> Result<i64, Error> {
-        if label.is_empty() || label.contains(|c: char| c.is_whitespace() || c.is_control()) {
-            return Err(Error::Call(format!(
-                "reset: label {label:?} must be one word"
-            )));
-        }
-        self.check_time("reset", now_ns)?;
-        self.advance(now_ns);
-        if !self.idle() {
-            return Err(Error::Call(format!(
-                "reset to \"{label}\": the lab is not idle ({} commands outstanding); wait until \
-                 it is",
-                self.shared.outstanding
-            )));
-        }
-        self.stop_background();
-        let mut rng = SplitMix64::new(seed);
-        let drives = || {
-            self.units.iter().filter_map(|u| match u {
-                Unit::Drive(d) => Some(d),
-                Unit::Null { .. } => None,
-            })
-        };
-        let longest_ps = drives().map(|d| d.model().geometry.revolution_ps).max();
-        let start_delay_ns = longest_ps.map_or(0, |ps| rng.below((ps / 1000) as u64) as i64);
-        let now_ps = now_ns * 1000;
-        for unit in &mut self.units {
-            if let Unit::Drive(drive) = unit {
-                let phase = rng.below(drive.model().geometry.revolution_ps as u64) as i64;
-                drive.reset(now_ps, phase);
-            }
-        }
-        self.shared.host_free_ps = now_ps;
-        self.faults.start(now_ps, label);
-        let arrays = self.arrays.iter_mut();
-        arrays.for_each(|array| array.reset(&mut self.shared));
-        self.shared.trace.settle(NEVER);
-        self.shared.trace.comment(&format!(
-            "# cell {label} seed {seed} now_ns {now_ns} start_delay_ns {start_delay_ns}"
-        ));
-        Ok(start_delay_ns)
-    }
-
-    /// Writes the comment `# words now_ns ...` into the trace, behind the requests acknowledged
-    /// up to then.
-    ///
-    /// # Errors
-    /// Words that are not one line of printable ASCII, or a time before one already seen.
-    pub fn mark(&mut self, now_ns: i64, words: &str) -> Result<(), Error> {
-        let printable = |c: char| c == ' ' || c.is_ascii_graphic();
-        if words.trim().is_empty() || !words.chars().all(printable) {
-            return Err(Error::Call(format!(
-                "mark: {words:?} must be one line of printable ASCII"
-            )));
-        }
-        self.check_time("mark", now_ns)?;
-        self.advance(now_ns);
-        self.shared
-            .trace
-            .mark(now_ns, &format!("{words} now_ns {now_ns}"));
-        Ok(())
-    }
-
     /// Commands of drives and arrays that the caller gave and that are not acknowledged; those of
     /// null units do not count.
     pub fn outstanding(&self) -> u64 {
@@ -379,27 +313,6 @@ impl Lab {
         for array in &mut self.arrays {
             array.settle(|unit| volatile(units, unit));
         }
-    }
-
-    /// Takes the commands of rebuilds back: a marker leaves no drive at work.
-    fn stop_background(&mut self) {
-        for unit in 0..self.units.len() {
-            let array = self.shared.array_of[unit].map(|a| &self.arrays[a]);
-            if !array.is_some_and(Array::background) {
-                continue;
-            }
-            if let Unit::Drive(drive) = &mut self.units[unit] {
-                drive.stop();
-                self.shared.forget(unit as u32, drive.bus());
-                self.shared.trace.abandon(unit as u32);
-                if let Some(refused) = &mut self.faults.failed[unit] {
-                    refused.clear();
-                    let refusal = Event::Refused { unit: unit as u32 };
-                    self.shared.drop_events(refusal);
-                }
-            }
-        }
-        self.shared.member_done.clear();
     }
 
     /// When something happens next: the caller advances to that time. [`NEVER`] if nothing is
@@ -561,54 +474,6 @@ impl Lab {
         }
     }
 
-    /// Cuts the power of all drives at `now_ns` and returns what that takes of acknowledged writes,
-    /// newest first: data in a volatile buffer that has not reached the medium. What a flush or a
-    /// write with FUA covered is never among it. Commands that are outstanding never complete; of
-    /// their writes, nothing counts as written. Nothing can be submitted afterwards.
-    ///
-    /// # Errors
-    /// A time before one already seen.
-    pub fn cut_power(&mut self, now_ns: i64) -> Result<Vec<Lost>, Error> {
-        self.check_time("power cut", now_ns)?;
-        self.advance(now_ns);
-        let mut lost = Vec::new();
-        for unit in &mut self.units {
-            if let Unit::Drive(drive) = unit {
-                drive.cut_power(self.shared.now_ps, &mut lost);
-            }
-        }
-        // What a member has lost is for its array to say.
-        let units = &self.units;
-        lost.retain(|l| self.shared.array_of[l.unit as usize].is_none());
-        for array in &self.arrays {
-            array.cut_power(|unit| volatile(units, unit), &mut lost);
-        }
-        lost.sort_unstable_by(|a, b| b.cmp(a));
-        self.dead = true;
-        self.shared.events.clear();
-        (self.shared.outstanding, self.null_outstanding) = (0, 0);
-        self.shared.trace.settle_all();
-        let mut writes: Vec<u64> = lost.iter().map(|l| l.ordinal).collect();
-        writes.dedup();
-        self.shared.trace.comment(&format!(
-            "# power cut now_ns {now_ns} lost_writes {} lost_sectors {}",
-            writes.len(),
-            lost.iter().map(|l| l.sectors).sum::<u64>()
-        ));
-        Ok(lost)
-    }
-
-    /// Number of the oldest completed write of which something is not on the medium; what was
-    /// completed before it is safe from a power cut.
-    pub fn oldest_volatile(&self) -> Option<u64> {
-        let alone = |unit: &u32| self.shared.array_of[*unit as usize].is_none();
-        let units = (0..self.units.len() as u32).filter(alone);
-        let drives = units.filter_map(|unit| volatile(&self.units, unit));
-        let arrays = self.arrays.iter();
-        let arrays = arrays.filter_map(|a| a.oldest_volatile(|unit| volatile(&self.units, unit)));
-        drives.chain(arrays).min()
-    }
-
     /// Takes the next completion, in order of acknowledgement.
     pub fn completion(&mut self) -> Option<Completion> {
         self.shared.completions.pop_front()
@@ -671,14 +536,6 @@ impl Lab {
             )));
         }
         Ok(())
-    }
-}
-
-/// The number of a drive's oldest acknowledged write that is not all on the medium.
-fn volatile(units: &[Unit], unit: u32) -> Option<u64> {
-    match &units[unit as usize] {
-        Unit::Drive(drive) => drive.oldest_volatile(),
-        Unit::Null { .. } => None,
     }
 }
 

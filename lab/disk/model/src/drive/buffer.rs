@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! The buffer's segments, each one extent of sectors: what they hold, whether a read finds its data
-//! there, and which older data a write drops.
+//! there, and which older data a write drops. Write segments are of one size, or share a pool of
+//! sectors as they need it.
 
 use std::collections::VecDeque;
 
@@ -77,6 +78,29 @@ impl WriteSegment {
 }
 
 impl Drive {
+    /// Most sectors that a write segment can hold.
+    pub(super) fn write_segment_sectors(&self) -> u64 {
+        self.write_pool
+            .unwrap_or(self.model().file.segment_sectors.value)
+    }
+
+    /// Written data that is on the medium makes way in the pool: what was used longest ago first,
+    /// and last what lies before dirty data.
+    pub(super) fn fit_into_pool(&mut self) {
+        let Some(pool) = self.write_pool else { return };
+        let held: u64 = self.write_segments.iter().map(|s| s.end - s.start).sum();
+        let mut excess = held.saturating_sub(pool);
+        while excess > 0 {
+            let written = self.write_segments.iter_mut();
+            let written = written.filter(|s| s.start < s.dirty_start());
+            let oldest = written.min_by_key(|s| (s.dirty(), s.used));
+            let segment = oldest.expect("dirty data is given room only where it fits");
+            let dropped = excess.min(segment.dirty_start() - segment.start);
+            segment.start += dropped;
+            excess -= dropped;
+        }
+    }
+
     /// Whether medium and host are never at a segment at the same time.
     pub(super) fn exclusive(&self) -> bool {
         self.access != SegmentAccess::Overlapped

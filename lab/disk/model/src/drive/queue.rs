@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 //! The queue algorithm: which of the reads and the dirty extents that wait the arm goes for next,
 //! and which of the writes that wait for room gets it. No order may hold a command up for longer
-//! than the drive's age limit, if it has one.
+//! than the drive's age limit, if it has one. A drive may look at the oldest only, its window, and
+//! may need time to choose.
 
+use super::buffer::WriteSegment;
 use super::Drive;
 use crate::command::Op;
 use crate::entries::{value_or, QueueAlgorithm};
@@ -34,13 +36,29 @@ pub(super) struct Leave {
 /// verified; a named assumption).
 const AGED_SPTF_PERMILLE: u32 = 6;
 
+/// What the drive looks at as it chooses the arm's next work.
+#[derive(Debug, Clone, Copy)]
+struct Window {
+    /// Of `reads`, as many from the front.
+    reads: usize,
+    /// Of the dirty extents, those whose first piece is not younger: arrival and admission.
+    youngest: (u64, u64),
+}
+
+/// A drive that looks at all that waits.
+const ALL: Window = Window {
+    reads: usize::MAX,
+    youngest: (u64::MAX, u64::MAX),
+};
+
 /// The cost of what has waited for longer than the drive lets anything wait.
 const OVERDUE: i64 = i64::MIN;
 /// The cost of a read to whose data the head is on its way.
 const STREAMING: i64 = OVERDUE + 1;
 
 impl Drive {
-    pub(super) fn choose(&self, now_ps: i64) -> Option<Choice> {
+    pub(super) fn choose(&mut self, now_ps: i64) -> Option<Choice> {
+        let window = self.look(now_ps);
         let leave = self.leave(now_ps);
         let mut best: Option<(i64, (u64, u64), Choice)> = None;
         // Equal costs: the older command, and of one command the part that came first.
@@ -54,9 +72,12 @@ impl Drive {
                 .write_segments
                 .iter()
                 .enumerate()
-                .filter(|(_, s)| s.ready() && (!self.exclusive() || s.all_here()))
+                .filter(|(_, s)| self.may_write(s))
             {
                 let piece = &segment.pieces[0];
+                if (piece.serial, piece.admitted) > window.youngest {
+                    continue;
+                }
                 let target = self.mechanics.target(piece.lbn);
                 let cost = if self.overdue(piece.arrival_ns, &leave) {
                     OVERDUE
@@ -67,14 +88,13 @@ impl Drive {
                 offer(&mut best, cost, serial, Choice::Write(i));
             }
         }
-        // A flush comes before reads, or an endless stream of near reads could hold it up.
-        if self.flushes.is_empty() || self.dirty_segments == 0 {
+        if self.reads_may_go() {
             let sptf = self.queue == QueueAlgorithm::Sptf;
             let streams = self.ahead.filter(|_| self.queue != QueueAlgorithm::Fcfs);
             let stream = streams.map(|a| self.read_segments[a.segment].start..=a.limit);
-            for (i, &slot) in self.reads.iter().enumerate() {
+            for (i, &slot) in self.reads.iter().enumerate().take(window.reads) {
                 let command = self.command(slot);
-                if self.dirty_segments > 0 && self.blocked(command.lbn, command.end()) {
+                if self.blocked(command.lbn, command.end()) {
                     continue;
                 }
                 let cost = if self.overdue(command.arrival_ns, &leave) {
@@ -102,11 +122,64 @@ impl Drive {
         best.map(|(.., choice)| choice)
     }
 
+    /// What the drive looks at now. It looks while the arm is at its work; the arm waits for what
+    /// does not fit into that.
+    fn look(&mut self, now_ps: i64) -> Window {
+        if self.window == usize::MAX && self.selection_ps == 0 {
+            return ALL;
+        }
+        let may_go = |slot: &u32| {
+            let command = self.command(*slot);
+            (!self.blocked(command.lbn, command.end())).then_some((command.serial, 0))
+        };
+        let reads = self.reads.iter().filter(|_| self.reads_may_go());
+        let ready = self.write_segments.iter().filter(|s| self.may_write(s));
+        let ready = ready.map(|s| (s.pieces[0].serial, s.pieces[0].admitted));
+        // One more than it looks at, to know that there is one.
+        let most = self.window.saturating_add(1);
+        let mut ages: Vec<_> = reads.filter_map(may_go).take(most).collect();
+        debug_assert!(ages.is_sorted(), "reads wait in the order of their arrival");
+        ages.extend(ready);
+        if !ages.is_empty() {
+            let chosen_ps = self.chosen_ps(ages.len() + self.writes.len());
+            self.head.settled_ps = self.head.settled_ps.max(chosen_ps);
+            self.chooses_from_ps = now_ps;
+        }
+        if ages.len() <= self.window {
+            return ALL;
+        }
+        let (_, &mut youngest, _) = ages.select_nth_unstable(self.window - 1);
+        let older = |slot: &&u32| self.command(**slot).serial <= youngest.0;
+        Window {
+            reads: self.reads.iter().take_while(older).count(),
+            youngest,
+        }
+    }
+
+    /// Whether the arm may go for the first piece of a segment.
+    fn may_write(&self, segment: &WriteSegment) -> bool {
+        segment.ready() && (!self.exclusive() || segment.all_here())
+    }
+
+    /// When the drive has looked at so many of the commands that wait.
+    pub(super) fn chosen_ps(&self, waiting: usize) -> i64 {
+        let looked = waiting.min(self.window);
+        let needs_ps = looked as i64 * self.selection_ps;
+        self.chooses_from_ps + if looked > 1 { needs_ps } else { 0 }
+    }
+
+    /// A flush comes before reads, or an endless stream of near reads could hold it up.
+    fn reads_may_go(&self) -> bool {
+        self.flushes.is_empty() || self.dirty_segments == 0
+    }
+
     /// Whether a read must wait because newer data for it has not reached the medium.
     fn blocked(&self, start: u64, end: u64) -> bool {
-        self.write_segments
-            .iter()
-            .any(|s| s.dirty_overlaps(start, end))
+        self.dirty_segments > 0
+            && self
+                .write_segments
+                .iter()
+                .any(|s| s.dirty_overlaps(start, end))
     }
 
     /// Where and when the arm would leave.

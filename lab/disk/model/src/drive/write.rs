@@ -39,7 +39,7 @@ impl Drive {
 
     /// Sectors of a long write that take room in the buffer at a time.
     fn chunk(&self, sectors: u64) -> u64 {
-        let size = self.model().file.segment_sectors.value;
+        let size = self.write_segment_sectors();
         if sectors <= size {
             sectors
         } else {
@@ -65,8 +65,9 @@ impl Drive {
 
     fn room(&self, slot: u32) -> Option<Room> {
         let (start, end) = self.wanted(slot);
-        let size = self.model().file.segment_sectors.value;
+        let size = self.write_segment_sectors();
         let mut append = None;
+        let mut dirty = 0;
         for (i, segment) in self
             .write_segments
             .iter()
@@ -90,6 +91,13 @@ impl Drive {
             if !taken && segment.end == start && end - segment.dirty_start() <= size {
                 append = Some(Room::Append(i));
             }
+            dirty += segment.end - segment.dirty_start();
+        }
+        if self
+            .write_pool
+            .is_some_and(|pool| dirty + (end - start) > pool)
+        {
+            return None;
         }
         append.or_else(|| {
             // A clean extent that this continues, or else the one unused for longest.
@@ -121,15 +129,16 @@ impl Drive {
         if self.queue == QueueAlgorithm::Fcfs {
             return self.room(first).map(|room| (0, room));
         }
-        let leave = self.leave(shared.now_ps);
+        let leave = self.leave(shared.now_ps.max(self.chosen_ps(self.writes.len())));
         let overdue = |slot: u32| self.overdue(self.command(slot).arrival_ns, &leave);
-        let late = (0..self.writes.len()).filter(|&i| overdue(self.writes[i]));
+        let seen = self.writes.len().min(self.window);
+        let late = (0..seen).filter(|&i| overdue(self.writes[i]));
         if let Some(oldest) = late.min_by_key(|&i| self.command(self.writes[i]).serial) {
             // Others would go on filling the segment that it waits for.
             return self.room(self.writes[oldest]).map(|room| (oldest, room));
         }
         let mut best: Option<(i64, usize, Room)> = None;
-        for (index, &slot) in self.writes.iter().enumerate() {
+        for (index, &slot) in self.writes.iter().enumerate().take(seen) {
             let command = self.command(slot);
             let cost = match self.room(slot) {
                 None => continue,
@@ -165,7 +174,7 @@ impl Drive {
         };
         self.catch_up(shared.now_ps);
         self.invalidate(start, end);
-        let size = self.model().file.segment_sectors.value;
+        let size = self.write_segment_sectors();
         let admitted = self.admitted;
         self.admitted += 1;
         self.use_clock += 1;
@@ -213,6 +222,7 @@ impl Drive {
                 segment.end = end;
                 segment.start = segment.start.max(end.saturating_sub(size));
                 segment.pieces.push_back(piece);
+                self.fit_into_pool();
             }
         }
         let bytes = (end - start) * SECTOR_BYTES;

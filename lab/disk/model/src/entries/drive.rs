@@ -193,6 +193,7 @@ pub struct DriveFile {
     pub read_segments: Entry<u32>,
     pub write_segments: Entry<u32>,
     pub segment_sectors: Entry<u64>,
+    pub write_pool_sectors: Option<Entry<u64>>,
     pub segment_access: Option<Entry<SegmentAccess>>,
     pub read_on_arrival: Option<Entry<bool>>,
     pub read_hits_writes: Option<Entry<bool>>,
@@ -219,6 +220,8 @@ pub struct DriveFile {
     pub sector_transfer_ns: Option<Entry<u64>>,
     pub aged_sptf_permille: Option<Entry<u32>>,
     pub command_age_limit_ns: Option<Entry<u64>>,
+    pub queue_window_commands: Option<Entry<u32>>,
+    pub queue_selection_ns: Option<Entry<u64>>,
 }
 
 /// A drive ready to be simulated: the file's values, checked and tabulated.
@@ -355,13 +358,14 @@ impl DriveModel {
         let (reads, writes) = (file.read_segments.value, file.write_segments.value);
         let segment = file.segment_sectors.value;
         if !buffered {
-            if u64::from(reads) + u64::from(writes) + segment + file.buffer_kb.value > 0
+            let pool = value_or(&file.write_pool_sectors, 0);
+            if u64::from(reads) + u64::from(writes) + segment + pool + file.buffer_kb.value > 0
                 || file.write_cache.value
             {
                 return wrong(
                     "buffer_kb",
                     "an IPI-2 drive has no buffer: buffer_kb, read_segments, write_segments and \
-                     segment_sectors are 0, write_cache is false"
+                     segment_sectors are 0, write_cache is false, there is no write_pool_sectors"
                         .into(),
                 );
             }
@@ -372,14 +376,27 @@ impl DriveModel {
                 }
             }
             // A shared pool counts once: what writes may take of it, reads have not.
-            let segments = u64::from(reads) + u64::from(writes);
-            if segment < 2
-                || segment.saturating_mul(segments) > file.buffer_kb.value.saturating_mul(2)
-            {
+            let buffer = file.buffer_kb.value.saturating_mul(2);
+            let pool = value_or(&file.write_pool_sectors, 0);
+            let own = if pool > 0 { 0 } else { writes };
+            let segments = u64::from(reads) + u64::from(own);
+            let together = segment.saturating_mul(segments);
+            if segment < 2 || together > buffer {
                 return wrong(
                     "segment_sectors",
                     format!(
                         "{segments} segments of {segment} sectors do not fit into buffer_kb = {}",
+                        file.buffer_kb.value
+                    ),
+                );
+            }
+            if pool == 1 || pool > buffer - together {
+                return wrong(
+                    "write_pool_sectors",
+                    format!(
+                        "{pool} sectors: {segments} read segments of {segment} leave {} of buffer_kb \
+                         = {}, and it must have 2 at least, or 0 for write segments of one size",
+                        buffer - together,
                         file.buffer_kb.value
                     ),
                 );
@@ -397,6 +414,7 @@ impl DriveModel {
             .max(file.write_settle_ns.value.unsigned_abs())
             .max(value_or(&file.overhead_data_ready_ns, 0))
             .max(value_or(&file.sector_transfer_ns, 0))
+            .max(value_or(&file.queue_selection_ns, 0))
             .max(value_or(&file.resettle_ns, 0))
             .max(value_or(&file.overhead_write_data_ns, 0))
             .max(value_or(&file.overhead_write_status_ns, 0))
@@ -417,7 +435,7 @@ impl DriveModel {
         {
             return wrong(
                 "overhead_*_ns, head_switch_ns, write_settle_ns, write_seek_min_ns, \
-                 sector_transfer_ns",
+                 sector_transfer_ns, queue_selection_ns",
                 "over 1 s".into(),
             );
         }
