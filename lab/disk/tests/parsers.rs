@@ -129,7 +129,7 @@ fn check_toml<T: serde::de::DeserializeOwned>(text: &str) -> Result<Option<T>, T
         Ok(file) => Ok(Some(file)),
         Err(e) => {
             // The longest names all keys of a drive file.
-            prop_assert!(e.message().len() < 1200, "{}", e.message());
+            prop_assert!(e.message().len() < 1600, "{}", e.message());
             Ok(None)
         }
     }
