@@ -10,8 +10,11 @@
 # make bench BASE=DIR                      QEMU and model of two build directories side by side, in processor time
 # make determinism [REBUILD=1]             runs twice, once beside a CPU hog; REBUILD=1: a second build as well
 # make validation TRACES=DIR               the disk model against measured traces of real drives (DiskSim's validation set)
+# make guest NAME=debian                   prepare another guest, from packages or (MEDIA=FILE SHA256=...) a medium
+# make guests                              the same cells on the lean Linux and on Debian: results/guests/guests.md
 # make doctor                              what is missing on this machine, and how to get it
 # make bootstrap                           only install what is needed
+# make box NAME=linux|freebsd|windows [DISK=FILE]   pack a system's disk for Vagrant (vagrant/README.md)
 # make relock                              move the locks on purpose: Python, guest packages and their toolchain, volume managers
 # make clean                               drop built things and results (build/cache stays)
 PROFILE ?= quick
@@ -25,7 +28,7 @@ TRACES ?= ../shared/disks/disksim
 MINUTES ?= 110
 SUBMAKE := $(MAKE) --no-print-directory
 
-.PHONY: help report part export import test check nightly bench determinism validation doctor bootstrap relock clean
+.PHONY: help report box part export import test check nightly bench determinism validation guest guests doctor bootstrap relock clean
 .PHONY: .clean
 help:
 	@sed -n 's/^# \(make .*\)/\1/p' Makefile
@@ -76,8 +79,25 @@ validation:
 	@envs/bootstrap build
 	@cd lab/disk && SPINDLE_TRACES="$(abspath $(TRACES))" cargo test --profile checked --quiet --test validation -- --nocapture
 
+guest:
+	@envs/bootstrap --paths
+	@test -n "$(NAME)" || { echo "make guest: which guest? make guest NAME=debian; lab/guests/ has the others" >&2; exit 1; }
+	@envs/bootstrap build guests
+	@$(BIN)/snakemake --profile config/profiles/smoke lab
+	@$(BIN)/python -m lab.guests.prepare "$(NAME)" --medium "$(MEDIA)" --sha256 "$(SHA256)"
+
+guests:
+	@envs/bootstrap build guests
+	@$(BIN)/python -m lab.cell.lock --alone --what 'make guests' results -- $(BIN)/snakemake --profile config/profiles/guests guests_table
+	@echo "results/guests/guests.md is ready"
+
 doctor:
 	@envs/bootstrap --doctor build tex test
+
+box:
+	@envs/bootstrap build guests boxes
+	@test -n "$(NAME)" || { echo "make box: which system? make box NAME=linux; others are freebsd and windows" >&2; exit 1; }
+	@$(BIN)/python -m vagrant.box "$(NAME)" $(if $(DISK),--disk "$(DISK)")
 
 relock:
 	@envs/bootstrap build
@@ -87,7 +107,7 @@ relock:
 	@$(BIN)/python -m lab.volumes.relock
 
 # The locks stay, because a file that somebody waits at must not go. The machine's own Python runs this.
-BUILT := disk filesystems guest guest.tmp identity logs qemu rebuild run tmp venv volumes workloads
+BUILT := boxes disk domains filesystems guest guest.tmp guests identity logs qemu rebuild run tmp venv volumes wine workloads
 clean:
 	@envs/bootstrap --paths
 	@PYTHONDONTWRITEBYTECODE=1 $(or $(PYTHON),python3) -m lab.cell.lock --alone --refuse --what 'make clean' clean results -- \

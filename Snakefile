@@ -56,7 +56,7 @@ REPORT = list(
 
 
 wildcard_constraints:
-    profile="smoke|quick|full",
+    profile="smoke|quick|full|sensitivity|guests",
 
 
 onstart:

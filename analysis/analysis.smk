@@ -29,6 +29,8 @@ localrules:
     reference_page,
     deviations,
     summary,
+    sensitivity,
+    claims_tried,
 
 
 def below(paper):
@@ -184,6 +186,31 @@ rule summary:
         "--out {output} 2>&1 | tee {log}"
 
 
+# Profile `sensitivity`: each claim's verdict under other assumptions (analysis/sensitivity.py).
+TRIED = [paper for paper in ALL if PROFILE == "sensitivity" and there(paper, "sensitivity.yaml")]
+
+
+rule sensitivity:
+    input:
+        [f"{RESULTS}/{paper.id}/sensitivity.md" for paper in TRIED],
+
+
+rule claims_tried:
+    input:
+        lambda wildcards: results_of(wildcards.paper, cell_list.ALL),
+        lambda wildcards: there(papers.paper(wildcards.paper), "claims.yaml", "sensitivity.yaml", "sensitivity.csv"),
+        lambda wildcards: data_code(papers.paper(wildcards.paper)),
+        "config/schemas/sensitivity.schema.json",
+    output:
+        f"{RESULTS}/{{paper}}/sensitivity.md",
+        f"{RESULTS}/{{paper}}/sensitivity.csv",
+    log:
+        f"{RESULTS}/logs/{{paper}}.sensitivity.log",
+    shell:
+        "{PYTHON} -m analysis.sensitivity --paper {wildcards.paper} --results {RESULTS} --out {output[0]} "
+        "--csv {output[1]} 2>&1 | tee {log}"
+
+
 # From the traces of chosen cells to the I/O summary, and to what a paper itself makes of them.
 for paper in ALL:
 
@@ -207,3 +234,17 @@ for paper in ALL:
         shell:
             "{PYTHON} -m analysis.traced --paper {params.paper} --results {RESULTS} --cells {input.cells} "
             "--out {RESULTS}/{params.paper}/tables 2>&1 | tee {log}"
+
+
+# Numbers of other guests beside the lean one's. No report asks for it.
+rule guests_table:
+    input:
+        MEASURED,
+        ANALYSIS_CODE,
+    output:
+        f"{RESULTS}/guests.md",
+        f"{RESULTS}/guests.csv",
+    log:
+        f"{RESULTS}/logs/guests-table.log",
+    shell:
+        "{PYTHON} -m analysis.guests --profile {PROFILE} --results {RESULTS} --out {output[0]} >{log} 2>&1"

@@ -14,6 +14,9 @@ Every expression is evaluated twice, on the published and on the reproduced numb
 the paper's may stand in `ratio` only, against a number of the same scale; a claim that uses it otherwise is not run. A
 claim on a table that the paper does not print has no verdict on published numbers. A claim that a profile has not
 measured is tried a third time, with the committed reference numbers (analysis.reference) in the place of what lacks.
+
+A claim that uses a number which the paper's words leave open is tried again under each other reading of it (`readings`
+in paper.yaml): in all its tables at once, with the reference's numbers as above.
 """
 
 import ast
@@ -26,9 +29,11 @@ from pathlib import Path
 
 import yaml
 
-from analysis import entries, numbers
+from analysis import entries, numbers, papers
 from analysis.errors import ClaimError
 
+TRIED = ("verdict", "because", "reference_verdict", "reference_because")
+"""What is said of a claim under another reading."""
 FIELDS = {"id", "statement", "where", "quantities", "holds"}
 OPTIONAL = {"questioned", "note"}
 Value = float | bool | list[float]
@@ -207,7 +212,47 @@ def completed(rows: list[dict], reference: list[dict]) -> list[dict]:
     return [row if entries.at_full_size(row) else there.get(place(row), row) for row in rows]
 
 
-def judge(claim: Claim, rows: list[dict], filled: list[dict] | None = None) -> dict:
+def under(reading: str, rows: list[dict]) -> list[dict]:
+    """The rows as they are under another reading of the paper's numbers."""
+    return [
+        row | {"reproduced": row["readings"][reading], "reason": row["reason"] or f"no such number under {reading}"}
+        if reading in row.get("readings", {}) else row
+        for row in rows
+    ]  # fmt: skip
+
+
+def used(claim: Claim) -> set[tuple[str, str, str]]:
+    """The cells of tables that a claim names."""
+    there: set[tuple[str, str, str]] = set()
+
+    def lookup(*where: str) -> float:
+        there.add(where)
+        # Any number; two of a difference are not the same, so that nothing is divided by 0.
+        return float(len(there))
+
+    named: dict[str, Value] = {}
+    for name, expression in claim.quantities.items():
+        named[name] = evaluate(expression, named, lookup)
+    evaluate(claim.holds, named, lookup)
+    return there
+
+
+def judge(
+    claim: Claim, rows: list[dict], filled: list[dict] | None = None, readings: tuple[papers.Reading, ...] = ()
+) -> dict:
+    """The claim with its verdicts, as `tested` has them, and `readings`: the same under each other reading of the
+    paper's numbers that changes one which the claim uses."""
+    found, cells, others = tested(claim, rows, filled), used(claim), []
+    everything = [row for row in (*rows, *(filled or [])) if place(row) in cells]
+    for reading in readings:
+        if not any(reading.name in row.get("readings", {}) for row in everything):
+            continue
+        other = tested(claim, under(reading.name, rows), under(reading.name, filled) if filled else None)
+        others.append({"reading": reading.name, "label": reading.label} | {name: other[name] for name in TRIED})
+    return found | {"readings": others}
+
+
+def tested(claim: Claim, rows: list[dict], filled: list[dict] | None = None) -> dict:
     """The claim with its verdict on the reproduced numbers and, as `published_verdict`, on the printed ones.
 
     `published_verdict` is None where the paper does not print the numbers; `published` has those it prints.

@@ -4,13 +4,14 @@
 Columns: row, column, unit, published (as printed), reproduced (mean over the cells that ran), std (sample standard
 deviation), n (cells in the mean; 0 for a number that is computed, not measured), ratio (reproduced / published),
 stand_in, questioned, reason (why a number is missing, which repetitions are, or why it has no ratio), scale (size of
-the workload relative to the paper's), cells.
+the workload relative to the paper's), cells, readings (`name=number`, the reproduced number under another reading of
+the paper's, where it differs; without a number where the cells do not have it).
 """
 
 import csv
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pandas as pd
@@ -36,6 +37,7 @@ COLUMNS = (
     "reason",
     "scale",
     "cells",
+    "readings",
 )
 NOT_RUN = "not run"
 REFERENCE = "reference data of the paper, nothing to run"
@@ -86,6 +88,8 @@ class Entry:
     """A ratio makes sense: false for percentages, whose sign may change."""
     scale: float | None = None
     """Size of the workload relative to the paper's; None where nothing was measured."""
+    readings: dict[str, float | None] = field(default_factory=dict)
+    """`reproduced` under other readings of the paper's number, by the reading's name, where it differs."""
 
     @property
     def ratio(self) -> float | None:
@@ -106,6 +110,7 @@ class Entry:
             "n": str(self.n), "ratio": stored(self.ratio), "stand_in": str(self.stand_in).lower(),
             "questioned": str(self.published.questioned).lower(), "reason": self.reason, "scale": stored(self.scale),
             "cells": ";".join(self.cells),
+            "readings": ";".join(f"{name}={stored(value)}" for name, value in self.readings.items()),
         }  # fmt: skip
 
 
@@ -221,5 +226,7 @@ def read(path: Path) -> list[dict]:
             for name in ("stand_in", "questioned"):
                 row[name] = line[name] == "true"
             row["cells"] = line["cells"].split(";") if line["cells"] else []
+            words = [word.partition("=") for word in line["readings"].split(";") if word]
+            row["readings"] = {name: float(value) if value else None for name, _, value in words}
             rows.append(row)
     return rows

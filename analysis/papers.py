@@ -121,6 +121,20 @@ class Table:
 
 
 @dataclass(frozen=True)
+class Reading:
+    """What else a workload's printed seconds may be, as paper.yaml declares it."""
+
+    name: str
+    assumption: str
+    """The assumption that names the reading which the tables keep."""
+    workload: str
+    phases: tuple[str, ...]
+    """Phases whose times add up to the seconds."""
+    label: str
+    """Words for a reader."""
+
+
+@dataclass(frozen=True)
 class Paper:
     """One paper."""
 
@@ -199,6 +213,21 @@ class Paper:
     def quotients(self) -> dict[str, str]:
         """Quotients that are compared, `<over>/<under>`, with words for a reader."""
         return self.about.get("quotients", {})
+
+    @property
+    def readings(self) -> tuple[Reading, ...]:
+        """Readings of printed seconds beside the one that the tables keep. Raises TableError for an assumption that the
+        paper does not have."""
+        known = {item["id"] for item in self.about["assumptions"]}
+        found = []
+        for name, said in self.about.get("readings", {}).items():
+            if said["assumption"] not in known:
+                raise TableError(
+                    f"paper/{self.id}/paper.yaml: reading {name!r} names assumption {said['assumption']!r}, which does "
+                    "not stand there; add it, with the reading that the tables keep"
+                )
+            found.append(Reading(name, said["assumption"], said["workload"], tuple(said["phases"]), said["label"]))
+        return tuple(found)
 
     @property
     def published(self) -> Path:

@@ -8,6 +8,7 @@ import pandas as pd
 from analysis import numbers
 from analysis.errors import TableError
 from analysis.load import NO_ARRAY
+from analysis.papers import Reading
 
 RATE, ELAPSED = "rate_mb_s", "elapsed_ns"
 """Metrics of cells of the device itself, and of all cells."""
@@ -79,3 +80,17 @@ def phase_s(name: str, phases: list[dict] | None) -> float | None:
     """How long a phase took; None if there is none of this name."""
     found = [phase["end_ns"] - phase["begin_ns"] for phase in phases or [] if phase["name"] == name]
     return numbers.seconds(sum(found)) if found else None
+
+
+def read_as(frame: pd.DataFrame, reading: Reading) -> pd.DataFrame:
+    """The cells with this reading's seconds as their elapsed time; None where a cell lacks one of its phases."""
+
+    def spent_ns(phases: list[dict] | None) -> int | None:
+        found = {phase["name"]: phase["end_ns"] - phase["begin_ns"] for phase in phases or []}
+        return sum(found[name] for name in reading.phases) if found.keys() >= {*reading.phases} else None
+
+    times_ns = [
+        spent_ns(phases) if workload == reading.workload else elapsed_ns
+        for workload, phases, elapsed_ns in zip(frame.workload, frame.phases, frame[ELAPSED], strict=True)
+    ]
+    return frame.assign(**{ELAPSED: pd.Series(times_ns, index=frame.index, dtype=object)})

@@ -43,7 +43,7 @@ def summarise(paper: str, folder: Path) -> dict:
         "schema": SCHEMA,
         "numbers": rows,
         "extra": extra,
-        "claims": [{"paper": paper} | claims.judge(claim, ours, filled) for claim in listed],
+        "claims": [{"paper": paper} | claims.judge(claim, ours, filled, about.readings) for claim in listed],
     }
 
 

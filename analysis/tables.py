@@ -9,9 +9,10 @@ python -m analysis.tables --paper PAPER --table table3 --drive ide=IDE.json --dr
 import argparse
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
-from analysis import command, entries, load, papers, reference
+from analysis import command, entries, load, papers, reference, settings
 from analysis.errors import TableError
 
 
@@ -27,6 +28,14 @@ def read_drives(items: list[str]) -> dict[str, dict]:
     return drives
 
 
+def with_reading(made: list[entries.Entry], name: str, other: list[entries.Entry]) -> list[entries.Entry]:
+    """A table's entries with those of the same table under another reading, where the number is another one."""
+    return [
+        one if one.reproduced == there.reproduced else replace(one, readings=one.readings | {name: there.reproduced})
+        for one, there in zip(made, other, strict=True)
+    ]
+
+
 def make(args: argparse.Namespace) -> None:
     """Write the table's data."""
     paper = papers.paper(args.paper)
@@ -38,7 +47,11 @@ def make(args: argparse.Namespace) -> None:
     else:
         ids = load.read_cell_list(args.cells) if args.cells else []
         frame = load.load_cells(args.results, ids) if ids else load.load([])
-    entries.write(build(frame=frame, drives=read_drives(args.drive)), args.out)
+    drives = read_drives(args.drive)
+    made = build(frame=frame, drives=drives)
+    for reading in paper.readings:
+        made = with_reading(made, reading.name, build(frame=settings.read_as(frame, reading), drives=drives))
+    entries.write(made, args.out)
 
 
 def main(argv: list[str] | None = None) -> int:

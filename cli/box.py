@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: MIT
-"""Make a Vagrant box of a prepared guest.
+"""Pack a prepared system disk as a Vagrant box (vagrant/README.md).
 
-There is none yet: a box is made of a guest that `spindle guest` prepared.
+`make box` installs the Debian packages that it needs.
 
 \b
-    spindle box
+    spindle box linux
+    spindle box linux --disk prepared.img
 """
 
 import click
 
 
 @click.command("box", help=__doc__)
-def command() -> int:
-    from lab.cell.errors import EnvironmentMissing
+@click.argument("name")
+@click.option("--disk", default="", help="The disk to pack; without it one is made, where that is possible.")
+def command(name: str, disk: str) -> None:
+    from vagrant import box
 
-    raise EnvironmentMissing(
-        "box: no guest can be prepared yet that a box is made of (`spindle guest`); `spindle try` gives commands to "
-        "the lean Linux"
-    )
+    box.main([name, *(["--disk", disk] if disk else [])])

@@ -1,21 +1,22 @@
 # SPDX-License-Identifier: MIT
-"""Prepare another guest than the lean Linux, from its own media.
+"""Prepare another guest than the lean Linux, from packages or from your own installation medium.
 
-There is no such guest yet. The lean Linux, in which all papers are measured today, needs no preparation: `spindle
-report` builds it.
+The lean Linux, in which all papers are measured today, needs no preparation: `spindle report` builds it. The others are
+in lab/guests/. Debian is made from packages; for FreeBSD and Windows give the image of the medium and its SHA-256.
 
 \b
-    spindle guest
+    spindle guest debian
+    spindle guest freebsd --medium FreeBSD-14.3-RELEASE-amd64-disc1.iso --sha256 ...
 """
 
 import click
 
 
 @click.command("guest", help=__doc__)
-def command() -> int:
-    from lab.cell.errors import EnvironmentMissing
+@click.argument("name")
+@click.option("--medium", default="", help="Installation medium: a file, or a URL.")
+@click.option("--sha256", default="", help="Its checksum, from where the medium is from.")
+def command(name: str, medium: str, sha256: str) -> int:
+    from lab.guests import prepare
 
-    raise EnvironmentMissing(
-        "guest: no other guest than the lean Linux can be prepared yet; it would need installation media and their "
-        "SHA-256. `spindle try` gives commands to the lean Linux"
-    )
+    return prepare.main([name, "--medium", medium, "--sha256", sha256])

@@ -77,11 +77,23 @@ def report_context(paper: papers.Paper, profile: str, found: dict, lab: dict, co
         "claims": claims, "verdicts": verdicts, "failures": lab["failures"],
         "paper_verdicts": {name: sum(c["published_verdict"] is value for c in claims)
                            for name, value in (("true", True), ("false", False), ("unprinted", None))},
+        "readings": readings_of(paper, claims),
         "reference_verdicts": {name: sum(c["reference_verdict"] is value for c in claims)
                                for name, value in (("true", True), ("false", False))},
         "lab": lab | {"depth": depth}, "assumptions": assumptions, "stand_ins": config["stand_ins"],
         "measured": validation.measured(), "published": validation.published(),
     }  # fmt: skip
+
+
+def readings_of(paper: papers.Paper, claims: list[dict]) -> list[dict]:
+    """Of each other reading of the paper's numbers: how many claims are tried under it, and for how many it turns the
+    verdict, here or on the reference. Readings that no claim is tried under are left out."""
+    found = []
+    for reading in paper.readings:
+        tried = [(c, r) for c in claims for r in c["readings"] if r["reading"] == reading.name]
+        turned = sum(any(c[key] != r[key] for key in ("verdict", "reference_verdict")) for c, r in tried)
+        found.append({"label": reading.label, "claims": len(tried), "turned": turned})
+    return [one for one in found if one["claims"]]
 
 
 def is_number(value: object) -> bool:

@@ -24,7 +24,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PICTURE = ROOT / "docs" / "structure.svg"
-PACKAGES = ("lab", "workloads", "analysis", "paper", "cli")
+PACKAGES = ("lab", "workloads", "vagrant", "analysis", "paper", "cli")
 """Folders with Python code that is no test."""
 CRATES = Path("lab/disk")
 APART = ("fuzz",)

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
 """What the patched UFS does, seen at the disk: FFS's synchronous writes, none before the syncer comes on the stand-in
-for Soft Updates, directories spread over the groups, data in large requests."""
+for Soft Updates, directories spread over the groups, data in large requests, and who waits for whom in directories."""
+
+import dataclasses
 
 import pytest
 
-from lab.cell import boot, cells, identity, images, job, paths, settings, trace
+from lab.cell import attempt, boot, cells, identity, images, job, paths, settings, trace
 from lab.cell.errors import EnvironmentMissing
 
 pytestmark = pytest.mark.lab
@@ -159,3 +161,78 @@ def test_nothing_is_flushed_and_all_is_consistent(mode, request):
     requests, said = request.getfixturevalue(mode)
     assert not [item for step in STEPS for item in requests[step] if item.op == "F"]
     assert "clean" in said["check"][0]
+
+
+MS_NS = 1_000_000
+TICK_NS = 4 * MS_NS
+"""Debian's kernel looks every so long whose turn it is (CONFIG_HZ=250)."""
+
+
+def looked_up(mode, name_lookup, tmp_path_factory):
+    """The metrics of lab/guest/stress/lookups.c, by step: a writer and a bystander with a walker and without, and the
+    storm; and what the check says of the file system afterwards."""
+    build = paths.build()
+    words = ["--fs", mode, "--set", f"fs_name_lookup={name_lookup}", "--", "true"]
+    one = attempt.run_of(attempt.parse(words))
+    try:
+        boot.require_built(one, build)
+        images.ensure(identity.start_of(one), build)
+    except EnvironmentMissing as reason:
+        pytest.skip(str(reason))
+    steps = {
+        "walker": "--mode wait --walker",
+        "alone": "--mode wait",
+        "storm": "--mode storm --count 400 --processes 12",
+    }
+    lines = [job.mount_line(one.settings, mode, job.device(one))]
+    for step, options in steps.items():
+        lines += [f"cell {step} 1", f"exec mkdir /mnt/{step}", f"exec lookups --dir /mnt/{step} {options}", "end"]
+    lines += ["cell check 1", "exec umount /mnt", f"exec ufs-check {job.device(one)}", "end"]
+    work = tmp_path_factory.mktemp(f"{mode}-{name_lookup}")
+    left = boot.boot(dataclasses.replace(one, script=tuple(lines)), build, work, lambda _: None)
+    assert left.problem is None, left.problem
+    said = left.report.cells
+    assert not {step: said[step].problem for step in (*steps, "check") if said[step].problem}
+    return {step: said[step].metrics for step in steps}, said["check"].said
+
+
+@pytest.fixture(scope="module")
+def exclusive(tmp_path_factory):
+    return looked_up("ffs", "exclusive", tmp_path_factory)
+
+
+def test_walker_that_waits_for_a_writer_holds_up_the_bystander(exclusive):
+    metrics, _ = exclusive
+    with_walker, alone = metrics["walker"], metrics["alone"]
+    # a create writes inode and name, and each takes a good part of a revolution (6 ms)
+    assert with_walker["walker_longest_ns"] > 2 * MS_NS
+    assert with_walker["bystander_longest_ns"] > 2 * MS_NS
+    assert alone["bystander_longest_ns"] < MS_NS
+
+
+def test_bystander_waits_as_long_as_the_walker(exclusive):
+    """One create, not several: who has waited is let through."""
+    metrics, _ = exclusive
+    longest = max(metrics["walker"][f"{who}_longest_ns"] for who in ("walker", "bystander"))
+    assert longest < 2.5 * metrics["walker"]["writer_ns"] / 100
+
+
+def test_directories_that_are_moved_about_are_waited_for_by_nobody_for_ever(exclusive):
+    metrics, said = exclusive
+    assert metrics["storm"]["processes_ended"] == 12
+    assert "clean" in said[0]
+
+
+def test_soft_updates_lock_directories_too_but_write_nothing_meanwhile(tmp_path_factory):
+    metrics, said = looked_up("softupdates", "exclusive", tmp_path_factory)
+    # no disk: the writer never sleeps, and the others wait for their turn on the only processor
+    assert metrics["walker"]["bystander_longest_ns"] < TICK_NS
+    assert metrics["walker"]["writer_ns"] < 100 * MS_NS
+    assert metrics["storm"]["processes_ended"] == 12 and "clean" in said[0]
+
+
+def test_linuxs_own_lookup_waits_for_nobody(tmp_path_factory):
+    metrics, said = looked_up("ffs", "shared", tmp_path_factory)
+    assert metrics["walker"]["walker_longest_ns"] < MS_NS
+    assert metrics["walker"]["bystander_longest_ns"] < MS_NS
+    assert "clean" in said[0]

@@ -105,7 +105,7 @@ def test_cli_wrong_words_are_one_message(capsys, words, message):
         (["shell", "no.such.cell"], "no profile has such a cell"),
         (["verify", "--cells", "nothing*"], "the reference has no such cell"),
         (["run", "no.such.cell"], "no cell or run of profile quick"),
-        (["guest"], "no other guest than the lean Linux"),
+        (["guest", "debain"], "guest 'debain' is not in lab/guests; did you mean 'debian'"),
         (["box"], "`spindle guest`"),
     ],
 )

@@ -27,6 +27,7 @@ from lab.cell import (
     boot,
     cells,
     config,
+    guests,
     identity,
     images,
     job,
@@ -57,6 +58,7 @@ def parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--tags", default="32", help="none or a number (default: %(default)s)")
     parser.add_argument("--scheduler", default="both", choices=("both", "disk", "host", "none"))
+    parser.add_argument("--guest", default=guests.LEAN, help="name in lab/guests (default: %(default)s)")
     parser.add_argument("--fs", help="file system to make (once), mount at /mnt, unmount and check; default: none")
     parser.add_argument("--workload", help="workload to run; what stands behind -- are its options")
     parser.add_argument(
@@ -135,6 +137,7 @@ def run_of(options: argparse.Namespace) -> cells.Run:
         "parameters": " ".join(parameters),
         "scale": options.scale,
         "set": " ".join(options.set),
+        "guest": options.guest,
     }
     cells.check_setting(paper, row, LABEL)
     if options.workload:
@@ -165,6 +168,7 @@ def run_of(options: argparse.Namespace) -> cells.Run:
         tables=(),
         array=options.array,
         set=tuple(row["set"].split()),
+        guest=options.guest,
     )
     one = cells.Run(LABEL, cell.paper, cell.controller, cell.drive, cell.tags, (cell,))
     lines = [f"cell {LABEL} {options.seed}"]

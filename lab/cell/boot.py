@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -28,6 +29,8 @@ BEAT_S = 60
 """A run says how far it is whenever so much host time has passed."""
 PANIC_GRACE_S = 2
 HOST_STORAGE_STATUS = 74
+SYSTEM_BYTES = 4 << 30
+"""Most that the copy of a prepared guest's system disk takes, with what is written to it."""
 MARGIN_BYTES = 64 << 20
 FS_CELL_BYTES = 5 << 30
 """Most that a cell on a file system writes: the image it starts from, its data, its trace."""
@@ -102,7 +105,8 @@ def space_needed(run: cells.Run) -> int:
     """Bytes a run may write: the data of its writing cells, traces, logs."""
     writes = sum(cell.parameters.get("op") == "write" for cell in run.cells)
     on_file_systems = sum(not cell.raw for cell in run.cells)
-    return MARGIN_BYTES + writes * run.settings.value("transfer_bytes") + on_file_systems * FS_CELL_BYTES
+    system = SYSTEM_BYTES if run.guest.by_bios else 0
+    return MARGIN_BYTES + system + writes * run.settings.value("transfer_bytes") + on_file_systems * FS_CELL_BYTES
 
 
 def prepare(run: cells.Run, build: Path, work: Path) -> None:
@@ -123,6 +127,8 @@ def prepare(run: cells.Run, build: Path, work: Path) -> None:
             if not image.is_file():
                 raise EnvironmentMissing(f"{image}: missing; run `make report`, which makes it")
             copy_sparse(image, file)
+    if run.guest.by_bios:
+        copy_sparse(build / run.guest.thing / job.SYSTEM_FILE, work / job.SYSTEM_FILE)
     (work / "job.img").write_bytes(job.job_disk(job.job_text(run)))
 
 
@@ -178,6 +184,36 @@ def markers(run: cells.Run) -> int:
     words = [line.split(" ") for line in job.job_text(run).splitlines()]
     others = (job.ARRAY_LABEL, job.CHECK_LABEL, job.SHUTDOWN_LABEL)
     return sum(word[0] == "cell" and word[1] not in others for word in words)
+
+
+def starved_s(pid: int) -> float:
+    """Host seconds that a process was kept waiting for a processor, by the thread that waited longest (Linux,
+    Documentation/scheduler/sched-stats.rst, /proc/PID/schedstat); 0 where the host does not say."""
+    waited = [0.0]
+    for path in Path(f"/proc/{pid}/task").glob("*/schedstat"):
+        with suppress(OSError, ValueError, IndexError):
+            waited.append(int(path.read_text().split()[1]) / 1e9)
+    return max(waited)
+
+
+class Patience:
+    """A clock for finding that a process stands still: seconds in which it could have worked. A loaded host makes it
+    slow, and a host that stops all processes for a while stops it, too; neither is its fault."""
+
+    LONGEST_S = 5.0
+    """Between two looks at the clock; more than that, and whoever looks was stopped itself."""
+
+    def __init__(self, pid: int):
+        self._pid, self._passed_s = pid, 0.0
+        self._seen, self._starved_s = time.monotonic(), starved_s(pid)
+
+    def __call__(self) -> float:
+        """Seconds so far."""
+        now, starved = time.monotonic(), starved_s(self._pid)
+        elapsed = min(now - self._seen, self.LONGEST_S)
+        self._passed_s += max(0.0, elapsed - max(0.0, starved - self._starved_s))
+        self._seen, self._starved_s = now, starved
+        return self._passed_s
 
 
 def reached_ns(path: Path) -> int | None:
@@ -253,16 +289,17 @@ class Supervisor:
 
     def watch(self, process: subprocess.Popen, stall_s: float) -> int:
         """Wait for QEMU to end; returns its exit status, negative for a signal."""
-        grown_at = self.began
+        patience = Patience(process.pid)
+        grown_at = patience()
         panic_at = None
         while True:
             status = process.poll()
-            now = time.monotonic()
+            now, patient = time.monotonic(), patience()
             sizes = self._sizes_now()
             if sizes != self._sizes:
                 if sizes[1:2] != self._sizes[1:2] and judge.panic_line(_text(self.work / "console.log")):
                     panic_at = panic_at or now
-                self._sizes, grown_at = sizes, now
+                self._sizes, grown_at = sizes, patient
                 self._read_agent(now)
             self._beat(now)
             if status is not None:
@@ -272,10 +309,10 @@ class Supervisor:
             if panic_at is not None and now - panic_at > PANIC_GRACE_S:
                 process.kill()
                 panic_at = None
-            if now - grown_at > stall_s:
+            if patient - grown_at > stall_s:
                 self.killed_because = f"no sign of life from the guest or its disks for {stall_s:.0f} s of host time"
                 process.kill()
-                grown_at = now
+                grown_at = patient
             time.sleep(POLL_S)
 
 

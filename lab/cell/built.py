@@ -22,7 +22,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from lab.cell import cells, config, lock, paths, volumes
+from lab.cell import cells, config, guests, lock, paths, volumes
 from lab.cell.errors import EnvironmentMissing, SpindleError
 from lab.cell.paths import ROOT
 
@@ -36,6 +36,9 @@ IMAGE_TOOLS = (
     *(f"envs/{name}" for name in ("guest.lock", "toolchain.lock", "toolchain-packages.txt")),
 )
 """What every image is made with, whatever is put into it: compiler, C library, erofs."""
+
+PACKAGED = ("lab/guests/debian_disk.py", "lab/guests/debian.py", "lab/guest/cmdline")
+"""What decides the disk of a guest that is made from packages."""
 
 SOURCES = {
     # Beside these there are tests and a bench, which are in no binary.
@@ -56,6 +59,19 @@ SOURCES = {
         *(f"lab/volumes/{path.name}" for path in sorted((ROOT / "lab" / "volumes").glob("*.sh"))),
         "envs/volumes.lock",
     ),
+    # Prepared guests: what is on their disks, not the code that talks to an installer.
+    **{
+        guests.guest(name).thing: (
+            f"lab/guests/{name}.toml",
+            *guests.guest(name).data["prepare"].get("seed", ()),
+            *([answer] if (answer := guests.guest(name).data["prepare"].get("answer")) else ()),
+            "lab/guest/agent",
+            "workloads/common",
+            *(PACKAGED if made == "packages" else ()),
+        )
+        for name, made in ((name, guests.guest(name).data["made_from"]) for name in guests.names())
+        if name != guests.LEAN
+    },
     **{name: (f"workloads/{name}", "workloads/common", "workloads/build.py", *IMAGE_TOOLS) for name in cells.WORKLOADS},
 }
 """Folders and files below the root that something is built from."""
@@ -110,6 +126,16 @@ THINGS = {
             ("volumes/tools.erofs", "volumes/manifest.json"),
             ("volumes",),
             bytes=("volumes/tools.erofs",),
+        ),
+        *(
+            Thing(
+                thing,
+                (thing,),
+                (f"{thing}/system.img", f"{thing}/firmware/*", f"{thing}/manifest.json"),
+                (thing,),
+                bytes=(f"{thing}/system.img", f"{thing}/firmware/*"),
+            )
+            for thing in (guests.guest(name).thing for name in guests.names() if name != guests.LEAN)
         ),
         *(
             Thing(f"workloads/{name}", (name,), (f"workloads/{name}.erofs",), (name,), (f"workloads/{name}.erofs",))
@@ -342,7 +368,7 @@ def drop_damaged(build: Path) -> list[str]:
 def used_by(run: cells.Run) -> list[str]:
     """Things that a run boots and mounts."""
     arrays = ["volumes"] if volumes.software(run.array) else []
-    return ["disk", "qemu", "guest", *arrays, *(f"workloads/{name}" for name in run.workloads)]
+    return ["disk", "qemu", run.guest.thing, *arrays, *(f"workloads/{name}" for name in run.workloads)]
 
 
 def check_all(run: cells.Run, build: Path) -> dict[str, str]:

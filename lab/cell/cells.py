@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields, replace
 from fnmatch import fnmatchcase
 from functools import cache
 
-from lab.cell import catalogue, config, filesystems, papers, settings, sweep, volumes
+from lab.cell import catalogue, config, filesystems, guests, papers, settings, sweep, volumes
 from lab.cell.errors import ConfigError
 from lab.cell.paths import ROOT
 
@@ -14,6 +14,8 @@ WORKLOADS = tuple(sorted(path.parent.name for path in (ROOT / "workloads").glob(
 """Folders of workloads/ that are workloads."""
 CROSSCHECK = "crosscheck"
 """Table of the cells that hold one workload against another."""
+OPTIONAL = ("sensitivity", "guests")
+"""Profiles that a paper need not have a plan for; they then take nothing of it."""
 RAW = "raw"
 RAW_WORKLOADS = ("rawio", sweep.WORKLOAD, "fio")
 """Workloads that can use the device itself."""
@@ -49,13 +51,17 @@ class Cell:
     """none for one disk, or an array (lab/cell/volumes.py)."""
     set: tuple[str, ...] = ()
     """Assumptions and catalogue values of its own, `key=value` each (lab/cell/settings.py), in the sheet's order."""
+    guest: str = guests.LEAN
+    """Operating system: a name in lab/guests."""
 
     @property
     def base(self) -> str:
-        """Controller, drive, array if there is one, tags, scheduler and overrides: what ids begin with."""
+        """Guest if it is not the lean one, controller, drive, array if there is one, tags, scheduler and overrides:
+        what ids begin with."""
+        guest = [] if self.guest == guests.LEAN else [self.guest]
         array = [] if self.array == volumes.NONE else [self.array]
         scheduler = "+".join([self.scheduler, *self.set])
-        return ".".join([self.controller, self.drive, *array, f"t{self.tags}", scheduler])
+        return ".".join([*guest, self.controller, self.drive, *array, f"t{self.tags}", scheduler])
 
     @property
     def settings(self) -> settings.Settings:
@@ -150,6 +156,11 @@ class Run:
         return self.cells[0].array
 
     @property
+    def guest(self) -> guests.Guest:
+        """The guest that all its cells use."""
+        return guests.guest(self.cells[0].guest)
+
+    @property
     def settings(self) -> settings.Settings:
         """Assumptions and catalogue values of all its cells."""
         return self.cells[0].settings
@@ -167,7 +178,7 @@ class Run:
 
 
 def check_setting(paper: str, row: dict, where: str) -> None:
-    """Refuse a row whose parts are unknown or do not go together: controller, drive, array, tags, file system,
+    """Refuse a row whose parts are unknown or do not go together: guest, controller, drive, array, tags, file system,
     overrides. Sheets and attempts are checked here, before anything runs."""
     config.check(row, "row", where)
     catalogue.require("drives", row["drive"], where)
@@ -195,7 +206,8 @@ def check_setting(paper: str, row: dict, where: str) -> None:
             f"{where}: {row['tags']} tags, but controller {row['controller']!r} can have at most {limit} "
             f"commands outstanding; lower the tags or choose another controller"
         )
-    if row["file_system"] != RAW:
+    guests.check(row, where)
+    if row["file_system"] != RAW and guests.guest(row.get("guest", guests.LEAN)).settings_by == guests.SYSFS:
         filesystems.require(row["file_system"], where)
 
 
@@ -214,6 +226,7 @@ def check_workload(row: dict, where: str) -> None:
         )
     if row["workload"] == sweep.WORKLOAD:
         sweep.check(row["parameters"].split(), raw, where)
+    guests.check_workload(row, where)
     if row["workload"] in ONE_DISK_ONLY and row["array"] != volumes.NONE:
         raise ConfigError(
             f"{where}: workload {row['workload']!r} is for one disk, not for array {row['array']!r}; "
@@ -222,9 +235,9 @@ def check_workload(row: dict, where: str) -> None:
 
 
 @cache
-def sheet(paper: str) -> tuple[dict, ...]:
-    """A paper's checked rows."""
-    path = papers.sheet(paper)
+def sheet(paper: str, file: str = papers.SHEET) -> tuple[dict, ...]:
+    """A paper's checked rows, those of its sheet or of another one beside it."""
+    path = papers.sheet(paper) if file == papers.SHEET else papers.folder(paper) / file
     rows, seen = [], {}
     for line, row in config.read_sheet(path):
         where = f"{config.show(path)}:{line}"
@@ -265,10 +278,13 @@ def paper_cells(profile: str, paper: str) -> tuple[Cell, ...]:
     the cross-check come once, behind all repetitions: what is measured does not notice them. Cells on file
     systems come last; the plan chooses them by patterns on their ids and may scale them down.
     """
+    if profile in OPTIONAL and not papers.plan(paper, profile).is_file():
+        return ()
     plan = config.plan(profile, paper)
     where = config.show(papers.plan(paper, profile))
-    raw = [row for row in sheet(paper) if row["file_system"] == RAW]
-    checks = [row for row in raw if row["tables"] == CROSSCHECK]
+    file = plan.get("sheet", papers.SHEET)
+    raw = [row for row in sheet(paper, file) if row["file_system"] == RAW]
+    checks = [row for row in raw if row["tables"] == CROSSCHECK and "guests" not in plan]
     measured = [row for row in raw if row["tables"] != CROSSCHECK]
     found = [_cell(paper, row, seed) for seed in range(1, plan["repetitions"] + 1) for row in measured]
     found += [_cell(paper, row, 1) for row in checks]
@@ -280,7 +296,21 @@ def paper_cells(profile: str, paper: str) -> tuple[Cell, ...]:
         found = [cell for cell in found if cell.base in plan["runs"]]
     if "points" in plan:
         found = fitting(found, plan["points"], where)
-    return tuple(found + file_system_cells(paper, plan.get("file_systems", []), where))
+    found += file_system_cells(paper, plan.get("file_systems", []), where, file)
+    return tuple(of_guests(found, plan["guests"], where)) if "guests" in plan else tuple(found)
+
+
+def of_guests(found: list[Cell], names: list[str], where: str) -> list[Cell]:
+    """Cells for each of these guests. A cell whose row names a guest keeps it."""
+    made: dict[str, Cell] = {}
+    for cell in found:
+        for name in names if cell.guest == guests.LEAN else [cell.guest]:
+            one = replace(cell, guest=name)
+            row = {key: getattr(one, key) for key in ("guest", "controller", "array", "file_system", "workload")}
+            guests.check(row, f"{where}: cell {one.id}")
+            guests.check_workload(row, f"{where}: cell {one.id}")
+            made.setdefault(one.id, one)
+    return list(made.values())
 
 
 def fitting(found: list[Cell], patterns: list[str], where: str) -> list[Cell]:
@@ -292,13 +322,13 @@ def fitting(found: list[Cell], patterns: list[str], where: str) -> list[Cell]:
     return [cell for cell in found if cell.id in chosen]
 
 
-def file_system_cells(paper: str, choices: list[dict], where: str) -> list[Cell]:
-    """The cells on file systems that a plan's list chooses, repetitions outermost, each once.
+def file_system_cells(paper: str, choices: list[dict], where: str, file: str = papers.SHEET) -> list[Cell]:
+    """The cells on file systems that a plan's list chooses of a sheet, repetitions outermost, each once.
 
     A choice has `cells`, a list of patterns (as a shell's) on the part of the id before scale and seed, `arrays`,
     patterns on names of arrays (only single disks if it is missing), `repetitions`, and `scale`.
     """
-    rows = [_cell(paper, row, 1) for row in sheet(paper) if row["file_system"] != RAW]
+    rows = [_cell(paper, row, 1) for row in sheet(paper, file) if row["file_system"] != RAW]
     found: dict[str, Cell] = {}
     most = max((choice["repetitions"] for choice in choices), default=0)
     for seed in range(1, most + 1):
@@ -380,5 +410,7 @@ def fits(one: Cell, where: dict[str, str]) -> bool:
 
 
 def cells_of_table(profile: str, paper: str, table: str) -> list[Cell]:
-    """Cells of a profile that a table prints. 'controllers' are those of the comparison on the lab page."""
-    return [cell for cell in paper_cells(profile, paper) if table in cell.tables]
+    """Cells of a profile that a paper's table prints. 'controllers' are those of the comparison on the lab page.
+
+    Another guest's numbers stand beside these in a table of their own (analysis/guests.py), never in their place."""
+    return [cell for cell in paper_cells(profile, paper) if table in cell.tables and cell.guest == guests.LEAN]

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
-from lab.cell import built, catalogue, cells, config, filesystems, job, papers, paths, settings, volumes
+from lab.cell import built, catalogue, cells, config, filesystems, guests, job, papers, paths, settings, volumes
 from lab.cell.built import digest
 from lab.cell.errors import EnvironmentMissing
 from lab.cell.paths import ROOT
@@ -54,26 +54,30 @@ class Image:
     """Overrides of the cells that start from it."""
     paper: str = field(default_factory=lambda: papers.ids()[0])
     """Whose assumptions hold while it is made."""
+    guest: str = guests.LEAN
+    """The guest that makes it."""
 
     @property
     def name(self) -> str:
         """Drive, array if there is one, file system with the cells' overrides, and what is on it."""
         array = [] if self.array == volumes.NONE else [self.array]
         filled = [] if self.workload is None else [self.workload + ("" if self.scale == "1" else f"-x{self.scale}")]
-        return ".".join([self.drive, *array, "+".join([self.file_system, *self.set]), *filled])
+        guest = [] if self.guest == guests.LEAN else [self.guest]
+        return ".".join([*guest, self.drive, *array, "+".join([self.file_system, *self.set]), *filled])
 
     @property
     def empty(self) -> "Image":
         """The empty file system behind it."""
-        return Image(self.file_system, self.drive, array=self.array, set=self.set, paper=self.paper)
+        return replace(self, workload=None, scale="1")
 
 
 def image_of(one: cells.Cell) -> Image:
     """What the disk of a cell starts as."""
+    by = guests.guest(one.guest).makes_images
     if cells.preparation(one.workload) is None:
-        return Image(one.file_system, one.drive, array=one.array, set=one.set, paper=one.paper)
+        return Image(one.file_system, one.drive, array=one.array, set=one.set, paper=one.paper, guest=by)
     fill_as = filesystems.file_system(one.file_system).fill_as
-    return Image(fill_as, one.drive, one.workload, one.scale, one.array, one.set, one.paper)
+    return Image(fill_as, one.drive, one.workload, one.scale, one.array, one.set, one.paper, by)
 
 
 def start_of(run: cells.Run) -> Image | None:
@@ -82,7 +86,8 @@ def start_of(run: cells.Run) -> Image | None:
     if one.raw:
         return None
     if run.fills:
-        return Image(one.file_system, one.drive, array=one.array, set=one.set, paper=one.paper)
+        by = guests.guest(one.guest).makes_images
+        return Image(one.file_system, one.drive, array=one.array, set=one.set, paper=one.paper, guest=by)
     return image_of(one)
 
 
@@ -90,6 +95,10 @@ def image_controller(image: Image) -> str:
     """The controller behind which an image is made: the first one of the drive's kind that queues commands, and for a
     hardware array one that speaks SCSI."""
     kind = "scsi" if volumes.hardware(image.array) else catalogue.drive_value(image.drive, "bus_kind")
+    by = guests.guest(image.guest)
+    if by.settings_by == guests.COMMANDS:
+        known = [catalogue.controller(name) for name in by.data["settings"]["disk"]]
+        return max((one for one in known if one.bus_kind == kind), key=lambda one: one.max_tags).name
     return catalogue.queueing_controller(kind).name
 
 
@@ -110,15 +119,14 @@ def image_run(image: Image) -> cells.Run:
         tables=(),
         array=image.array,
         set=image.set,
+        guest=image.guest,
     )
     run_id = f"{job.IMAGE_LABEL}.{image.name}"
     one = cells.Run(run_id, cell.paper, controller, image.drive, cell.tags, (cell,), fills=True)
     if image.workload:
         script = job.fill_script(one, cell)
     else:
-        about = filesystems.file_system(image.file_system)
-        making = [f"exec {line.format(device=job.device(one))}" for line in about.make]
-        script = (f"cell {job.IMAGE_LABEL} 1", *making, "end")
+        script = (f"cell {job.IMAGE_LABEL} 1", *job.make_lines(one, image.file_system), "end")
     return replace(one, script=script)
 
 
@@ -154,7 +162,7 @@ def image_files(build: Path, image: Image, hashed: str) -> list[Path]:
 
 def label_names(run: cells.Run) -> list[str]:
     """Labels that a run's identity has."""
-    return ["qemu", "model", "guest", *(["volumes"] if volumes.software(run.array) else []), *run.workloads]
+    return ["qemu", "model", run.guest.thing, *(["volumes"] if volumes.software(run.array) else []), *run.workloads]
 
 
 @cache
@@ -301,7 +309,7 @@ def of_run(run: cells.Run, labels: dict[str, str], images: dict[Image, str] | No
         "model": labels["model"],
         "drive": hashes["drive"],
         "controller": hashes["controller"],
-        "guest": labels["guest"],
+        "guest": labels[run.guest.thing],
         # The boot has the images of all its workloads.
         "workload": digest({name: labels[name] for name in run.workloads}),
         **({} if start is None else {"file_system": known[start]}),
@@ -337,9 +345,9 @@ def manifest(build: Path, folder: str) -> dict:
         raise EnvironmentMissing(f"{path}: the {folder} image is not built; run `make report`") from None
 
 
-def guest_built(build: Path, array_name: str = volumes.NONE) -> dict:
-    """lock and moved packages of the guest image in a build directory; the tools of a software array may have moved,
+def guest_built(build: Path, array_name: str = volumes.NONE, thing: str = "guest") -> dict:
+    """lock and moved packages of a guest's image in a build directory; the tools of a software array may have moved,
     too. This is for people: what was booted counts by its bytes."""
-    image = manifest(build, "guest")
+    image = manifest(build, thing)
     tools = manifest(build, "volumes")["moved"] if volumes.software(array_name) else []
     return {"guest": image["lock"], "moved": [*image["moved"], *tools]}

@@ -3,9 +3,10 @@
 
 import json
 import string
+from collections.abc import Iterable
 from decimal import Decimal
 
-from lab.cell import catalogue, filesystems, sweep, volumes
+from lab.cell import catalogue, filesystems, guests, sweep, volumes
 from lab.cell.cells import Cell, Run, preparation
 from lab.cell.settings import Settings
 
@@ -26,6 +27,8 @@ CHECK_LABEL = "check"
 ARRAY_LABEL = "array"
 """Marker before an array is started."""
 MOUNT_POINT = "/mnt"
+SYSTEM_FILE = "system.img"
+"""Copy of a prepared guest's system disk."""
 PROGRAMS = {"rawio": "rawio", "fio": "fio-rawio"}
 """Program of a workload of the device itself with a fixed pattern; both take the same options."""
 FS_PROGRAMS = {"fio": "fio-mix"}
@@ -107,13 +110,47 @@ def file_system_settings(run: Run, cell: Cell, disk: str) -> list[tuple[str, str
 def disk_name(run: Run) -> str:
     """Kernel's name of what a run's cells use: the disk, or the software array."""
     array = volumes.software(run.array)
+    if run.guest.settings_by == guests.COMMANDS:
+        return run.guest.disk(run.controller)
     return array.disk if array else catalogue.controller(run.controller).disk
 
 
 def device(run: Run) -> str:
     """Device file of the same."""
     array = volumes.software(run.array)
+    if run.guest.settings_by == guests.COMMANDS:
+        return run.guest.data["settings"]["device"].format(disk=disk_name(run))
     return array.volume.device if array else f"/dev/{catalogue.controller(run.controller).disk}"
+
+
+def command_settings(run: Run, cell: Cell) -> list[str]:
+    """The job's lines that set up the disk under test of a guest whose settings are made by commands."""
+    values = {
+        "disk": disk_name(run),
+        "tags": str(cell.depth),
+        "sorting": str(int(cell.host_scheduler)),
+        "write_cache": str(int(run.settings.value("write_cache"))),
+    }
+    keys = ["tags"] if catalogue.controller(run.controller).max_tags > 1 else []
+    return exec_all(line for key in (*keys, "sorting", "write_cache") for line in run.guest.commands(key, **values))
+
+
+def exec_all(commands: Iterable[str]) -> list[str]:
+    """The job's lines that run commands."""
+    return [f"exec {line}" for line in commands]
+
+
+def file_system_lines(run: Run, file_system: str, key: str) -> list[str]:
+    """The job's lines of a guest whose file systems are commands: `make`, `mount`, `unmount` or `check`."""
+    commands = run.guest.data["file_systems"][file_system][key]
+    return exec_all(line.format(device=device(run), disk=disk_name(run), at=MOUNT_POINT) for line in commands)
+
+
+def make_lines(run: Run, file_system: str) -> list[str]:
+    """The job's lines that make an empty file system."""
+    if run.guest.settings_by == guests.COMMANDS:
+        return file_system_lines(run, file_system, "make")
+    return exec_all(line.format(device=device(run)) for line in filesystems.file_system(file_system).make)
 
 
 def set_lines(settings: list[tuple[str, str]]) -> list[str]:
@@ -154,6 +191,8 @@ def array_lines(run: Run, array: volumes.Software, cell: Cell) -> list[str]:
 
 def disk_lines(run: Run, cell: Cell) -> list[str]:
     """The job's lines that set up what a run's cells use."""
+    if run.guest.settings_by == guests.COMMANDS:
+        return command_settings(run, cell)
     array = volumes.software(run.array)
     folder = f"/sys/block/{disk_name(run)}"
     lines = array_lines(run, array, cell) if array else set_lines(queue_settings(run, cell, folder))
@@ -186,14 +225,19 @@ def workload_command(run: Run, cell: Cell) -> str:
     )
 
 
+MOUNT_WORDS = {"{access_times}": "fs_access_times", "{name_lookup}": "fs_name_lookup"}
+"""What stands in mount options for an assumption's value."""
+
+
 def mount_line(settings: Settings, file_system: str, device: str) -> str:
     """The job's line that mounts a file system."""
     about = filesystems.file_system(file_system)
     if about.mount_command:
         return f"exec {about.mount_command.format(device=device)}"
     options = about.mount_options
-    if "{access_times}" in options:
-        options = options.format(access_times=settings.value("fs_access_times"))
+    for word, assumption in MOUNT_WORDS.items():
+        if word in options:
+            options = options.replace(word, str(settings.value(assumption)))
     return f"exec mount -t {about.mount_type} -o {options} {device} {MOUNT_POINT}"
 
 
@@ -201,7 +245,9 @@ def check_lines(run: Run, cell: Cell) -> list[str]:
     """The job's lines that check the file system, and the software array below it, behind a marker of their own."""
     array = volumes.software(run.array)
     checks = []
-    if not cell.raw:
+    if not cell.raw and run.guest.settings_by == guests.COMMANDS:
+        checks += file_system_lines(run, cell.file_system, "check")
+    elif not cell.raw:
         checks.append(f"exec {filesystems.file_system(cell.file_system).check.format(device=device(run))}")
     if array:
         checks += exec_lines(run, array, array.volume.check)
@@ -210,8 +256,12 @@ def check_lines(run: Run, cell: Cell) -> list[str]:
 
 def on_file_system(run: Run, cell: Cell, command: str) -> list[str]:
     """The job's lines behind a marker that run a command on a file system, end what the marker began, and check."""
-    mount = mount_line(run.settings, cell.file_system, device(run))
-    return [mount, f"exec {command}", f"exec umount {MOUNT_POINT}", "end", *check_lines(run, cell)]
+    if run.guest.settings_by == guests.COMMANDS:
+        mount, unmount = (file_system_lines(run, cell.file_system, key) for key in ("mount", "unmount"))
+    else:
+        mount = [mount_line(run.settings, cell.file_system, device(run))]
+        unmount = [f"exec umount {MOUNT_POINT}"]
+    return [*mount, f"exec {command}", *unmount, "end", *check_lines(run, cell)]
 
 
 def fill_script(run: Run, cell: Cell) -> tuple[str, ...]:
@@ -243,6 +293,8 @@ def marked_lines(run: Run, cell: Cell) -> list[str]:
 
 def job_parts(run: Run) -> tuple[list[str], list[list[str]], list[str]]:
     """The lines of a run's job: what comes before its cells, each cell's own, and what comes behind them."""
+    if run.guest.settings_by == guests.COMMANDS:
+        return command_parts(run)
     limits = catalogue.controller(run.controller)
     array = volumes.software(run.array)
     needed = [
@@ -264,6 +316,16 @@ def job_parts(run: Run) -> tuple[list[str], list[list[str]], list[str]]:
         behind += exec_lines(run, array, array.volume.stop)
     # The guest flushes the disk's cache as it stops; without a marker that would stand in the last cell's trace.
     return before, each, [*behind, f"cell {SHUTDOWN_LABEL} 1", "end", "poweroff"]
+
+
+def command_parts(run: Run) -> tuple[list[str], list[list[str]], list[str]]:
+    """The same of a guest whose settings are made by commands."""
+    before = ["spindle-job 1", f"wait_disk {disk_name(run)}"]
+    before += [f"workload {name}" for name in run.workloads]
+    before += disk_lines(run, run.cells[0])
+    before += run.script
+    each = [] if run.script else [marked_lines(run, cell) for cell in run.cells]
+    return before, each, [f"cell {SHUTDOWN_LABEL} 1", "end", "poweroff"]
 
 
 def job_text(run: Run) -> str:
@@ -370,7 +432,8 @@ def hardware_text(run: Run, array: volumes.Hardware) -> str:
 def time_limit_s(run: Run) -> int:
     """Virtual seconds after which a run counts as hung."""
     limit = "limit_cell_s" if run.cells[0].raw else "limit_fs_cell_s"
-    return run.settings.limit("limit_setup_s") + len(run.cells) * run.settings.limit(limit)
+    setup_s = run.settings.limit("limit_setup_s") + run.guest.data["boot"].get("setup_s", 0)
+    return setup_s + len(run.cells) * run.settings.limit(limit)
 
 
 def qemu_command(run: Run, build: str, work: str, kernel_append: str) -> list[str]:
@@ -392,7 +455,7 @@ def qemu_command(run: Run, build: str, work: str, kernel_append: str) -> list[st
     def cache_option() -> str:
         return f"write-cache={'on' if run.settings.value('write_cache') else 'off'}"
 
-    command = [f"{build}/qemu/qemu-system-x86_64", "-L", f"{build}/guest/firmware"]
+    command = [f"{build}/qemu/qemu-system-x86_64", "-L", f"{build}/{run.guest.thing}/firmware"]
     command += ["-machine", "pc", "-cpu", "qemu64", "-accel", "tcg,thread=single,tb-size=256"]
     command += [
         "-icount",
@@ -404,11 +467,19 @@ def qemu_command(run: Run, build: str, work: str, kernel_append: str) -> list[st
     ]
     command += ["-m", str(run.settings.value("memory_mib"))]
     command += ["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-sandbox", SANDBOX]
-    command += ["-kernel", f"{build}/guest/vmlinux", "-initrd", f"{build}/guest/initramfs.cpio"]
-    command += ["-append", kernel_append]
+    if not run.guest.by_bios:
+        command += ["-kernel", f"{build}/guest/vmlinux", "-initrd", f"{build}/guest/initramfs.cpio"]
+        command += ["-append", kernel_append]
+    elif display := run.guest.data["boot"].get("display"):
+        command += ["-device", display]
     command += ["-serial", f"file:{work}/console.log", "-serial", f"file:{work}/agent.log"]
-    command += blockdev("root", f"{build}/guest/root.erofs", "system", f"trace={work}/io.trace", "read-only=on")
-    command += virtio("root")
+    if run.guest.by_bios:
+        # An installed system writes to its disk: it gets a copy.
+        command += blockdev("root", f"{work}/{SYSTEM_FILE}", "system", f"trace={work}/io.trace")
+        command += ["-device", run.guest.data["boot"]["system_disk"].format(node="root")]
+    else:
+        command += blockdev("root", f"{build}/guest/root.erofs", "system", f"trace={work}/io.trace", "read-only=on")
+        command += virtio("root")
     command += blockdev("job", f"{work}/job.img", "job", "control=on", f"time-limit-s={time_limit_s(run)}")
     command += virtio("job")
     for name in tools(run):

@@ -41,7 +41,7 @@ def made_of(run: cells.Run, build: Path) -> dict[str, dict]:
     that were read, and the lock of the image. Refuses built things that are not what they should be."""
     labels = boot.require_built(run, build)
     identities, read = identity.of_run(run, labels), identity.reads(run)
-    guest = identity.guest_built(build, run.array)
+    guest = identity.guest_built(build, run.array, run.guest.thing)
     return {cell.id: {"identity": identities[cell.id], "read": read[cell.id], "lock": guest} for cell in run.cells}
 
 
@@ -73,7 +73,7 @@ def execute(run: cells.Run, build: Path, work: Path, say, stall_s: float = boot.
         # Derived from what is stored, as by whoever checks it later.
         stored = evidence.about_of(files[evidence.NAME])
         given = evidence.Evidence(evidence.report_text(left.said), facts.lines, left.console, stored)
-        result = judge.derive(cell, given)
+        result = store.derive(cell, given)
         outcome.results[cell.id] = result
         outcome.traces[cell.id] = facts.lines
         outcome.files[cell.id] = files | {store.RESULT: store.result_text(result).encode()}

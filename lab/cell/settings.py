@@ -33,6 +33,7 @@ CHOICES = {
     "disk_scheduler_on": ("fcfs", "sptf", "clook"),
     "disk_scheduler_off": ("fcfs", "sptf", "clook"),
     "host_elevator": ("mq-deadline",),
+    "fs_name_lookup": ("exclusive", "shared"),
     "fs_access_times": ("strictatime", "relatime", "noatime"),
     "cpu_ns_per_instruction": (1, 2, 4, 8, 16),
     "host_merges": (0, 1, 2),
@@ -151,6 +152,7 @@ def check(paper: str, words: tuple[str, ...], drive: str, array: str | None, whe
         for key, value in (catalogue.values(kind, name) if words else {}).items()
     }
     known, seen = assumptions | values, set()
+    readings = {said["assumption"] for said in config.paper(paper).get("readings", {}).values()} if words else set()
     for word in words:
         key, _, text = word.partition("=")
         if not WORD.fullmatch(word):
@@ -162,6 +164,10 @@ def check(paper: str, words: tuple[str, ...], drive: str, array: str | None, whe
             raise ConfigError(f"{where}: set: {key} cannot be overridden: {FIXED[key]}")
         if key.startswith(ARRAY) and array is None:
             raise ConfigError(f"{where}: set: {key}: the cell has no hardware array; leave it out")
+        if key in readings:
+            raise ConfigError(
+                f"{where}: set: {key} cannot be overridden: it says how the paper's numbers are read; leave it out"
+            )
         if key not in known:
             raise ConfigError(f"{where}: set: nothing is called {key!r}; {config.nearest(key, known)}")
         typed(key, text, known[key], f"{where}: set")

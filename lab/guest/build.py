@@ -41,6 +41,7 @@ EROFS_UUID = "5370696e-646c-4000-8000-000000000001"
 PROGRAMS = {
     "sbin/spindle-agent": "lab/guest/agent/agent.c",
     "usr/local/bin/fs-stress": "lab/guest/stress/fs-stress.c",
+    "usr/local/bin/lookups": "lab/guest/stress/lookups.c",
     "usr/local/bin/ufs-newfs": "lab/guest/ufs/ufs-newfs.c",
     "usr/local/bin/ufs-check": "lab/guest/ufs/ufs-check.c",
     "usr/local/bin/stopwatch": "workloads/common/stopwatch.c",
@@ -88,6 +89,7 @@ def sources() -> list[Path]:
             *own,
             *imaging.sources(),  # these have the locks of packages and toolchain
             *kernel_modules.sources(),
+            *(HERE / "agent").rglob("*.h"),
             *(HERE / "ufs").glob("*.h"),
             *(REPOSITORY / COMMON).glob("*.h"),
             *(REPOSITORY / source for source in [*PROGRAMS.values(), *SCRIPTS.values()]),

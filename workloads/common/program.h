@@ -11,11 +11,19 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#ifdef __MINGW32__
+#define PRINTF_STYLE __MINGW_PRINTF_FORMAT
+#define flockfile _lock_file
+#else
+#define PRINTF_STYLE printf
+#endif
 
 enum { STATUS_FAILED = 1, STATUS_USAGE = 2 };
 
@@ -39,7 +47,7 @@ end_with(int status, const char *format, va_list arguments)
 }
 
 /* Gives up: something went wrong in the work. */
-static inline void __attribute__((format(printf, 1, 2), noreturn)) die(const char *format, ...)
+static inline void __attribute__((format(PRINTF_STYLE, 1, 2), noreturn)) die(const char *format, ...)
 {
     va_list arguments;
 
@@ -48,7 +56,7 @@ static inline void __attribute__((format(printf, 1, 2), noreturn)) die(const cha
 }
 
 /* Gives up: the command line is wrong, and nothing was done. */
-static inline void __attribute__((format(printf, 1, 2), noreturn)) die_usage(const char *format, ...)
+static inline void __attribute__((format(PRINTF_STYLE, 1, 2), noreturn)) die_usage(const char *format, ...)
 {
     va_list arguments;
 

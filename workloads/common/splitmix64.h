@@ -32,7 +32,19 @@ static inline uint64_t random_next(uint64_t *state)
  */
 static inline uint64_t random_below(uint64_t *state, uint64_t limit)
 {
-    return (uint64_t)((unsigned __int128)random_next(state) * limit >> 64);
+    uint64_t drawn = random_next(state);
+#ifdef __SIZEOF_INT128__
+    __extension__ typedef unsigned __int128 product;
+
+    return (uint64_t)((product)drawn * limit >> 64);
+#else
+    /* 32-bit compilers: the four products of the halves. */
+    uint64_t low = (drawn & UINT32_MAX) * (limit & UINT32_MAX);
+    uint64_t one = (drawn >> 32) * (limit & UINT32_MAX) + (low >> 32);
+    uint64_t two = (drawn & UINT32_MAX) * (limit >> 32) + (one & UINT32_MAX);
+
+    return (drawn >> 32) * (limit >> 32) + (one >> 32) + (two >> 32);
+#endif
 }
 
 /*

@@ -5,29 +5,17 @@
  *
  * Many child processes, released together, each keep one request outstanding
  * on a raw disk until all requests of a pattern are done.  See README.md for
- * the patterns, the output and what counts as a failure.  Linux and FreeBSD.
+ * the patterns, the output and what counts as a failure, and rawio/platform.h
+ * for the systems that it runs on.
  */
-#define _GNU_SOURCE             /* Linux: O_DIRECT */
 #define PROGRAM "rawio"
-#include <fcntl.h>
-#include <semaphore.h>
-#include <signal.h>
+#include "rawio/platform.h"
+
 #include <stdatomic.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <time.h>
-#ifdef __linux__
-#include <linux/fs.h>           /* BLKGETSIZE64 */
-#else
-#include <sys/disk.h>           /* DIOCGMEDIASIZE */
-#endif
 
 #include "options.h"
 #include "splitmix64.h"
 
-#define CHILDREN_MAX 4096
 #define REQUESTS_MAX (1u << 24)
 #define BUFFER_ALIGNMENT 4096
 
@@ -47,18 +35,15 @@ struct options {
 
 /* What parent and children share. */
 struct shared {
-    sem_t ready;                /* a child waits for the start */
-    sem_t go;                   /* the start, one post for each child */
-    sem_t finished;             /* a child found no request left */
-    sem_t leave;                /* children end only now, so an earlier end is a failure */
+    semaphore ready;            /* a child waits for the start */
+    semaphore go;               /* the start, one post for each child */
+    semaphore finished;         /* a child found no request left */
+    semaphore leave;            /* children end only now, so an earlier end is a failure */
     _Atomic uint64_t cursor;    /* next request of the pattern */
     _Atomic uint64_t bytes;     /* moved so far */
     _Atomic uint32_t active;    /* children with a request outstanding */
     _Atomic uint32_t active_max;
 };
-
-static pid_t pids[CHILDREN_MAX];
-static volatile sig_atomic_t pid_count;
 
 /* ---- options ------------------------------------------------------------- */
 
@@ -132,45 +117,32 @@ static uint64_t *make_pattern(const struct options *options, uint64_t device_byt
     return offsets;
 }
 
-static uint64_t size_of_device(int fd, const char *path)
-{
-    struct stat status;
-
-    if (fstat(fd, &status) < 0)
-        die("%s: %s", path, strerror(errno));
-    if (S_ISREG(status.st_mode))
-        return (uint64_t)status.st_size;
-#ifdef __linux__
-    uint64_t bytes;
-    if (ioctl(fd, BLKGETSIZE64, &bytes) < 0)
-#else
-    off_t bytes;
-    if (ioctl(fd, DIOCGMEDIASIZE, &bytes) < 0)
-#endif
-        die("%s is neither a disk nor a file: %s", path, strerror(errno));
-    return (uint64_t)bytes;
-}
-
 /* ---- run -------------------------------------------------------------------- */
 
-static void wait_for(sem_t *semaphore)
-{
-    while (sem_wait(semaphore) < 0)
-        if (errno != EINTR)
-            die("semaphore: %s", strerror(errno));
-}
+/* What a child gets. */
+struct run {
+    disk disk;
+    const struct options *options;
+    const uint64_t *offsets;
+    struct shared *shared;
+};
 
-static void child(int fd, const struct options *options, const uint64_t *offsets, struct shared *shared, int number)
+static void child(int number, void *context)
 {
+    const struct run *run = context;
+    const struct options *options = run->options;
+    const uint64_t *offsets = run->offsets;
+    struct shared *shared = run->shared;
     const size_t request = options->request_bytes;
     const uint64_t count = options->bytes / request;
-    void *buffer;
+    const disk disk = disk_of_child(run->disk, options->device, options->write);
+    void *buffer = aligned_memory(BUFFER_ALIGNMENT, request);
 
-    if (posix_memalign(&buffer, BUFFER_ALIGNMENT, request) != 0)
+    if (!buffer)
         die("child %d: out of memory", number);
     memset(buffer, number + 1, request);    /* also brings its pages in before the start */
-    sem_post(&shared->ready);
-    wait_for(&shared->go);
+    semaphore_post(&shared->ready);
+    semaphore_wait(&shared->go);
     for (;;) {
         uint64_t next = atomic_fetch_add(&shared->cursor, 1);
         if (next >= count)
@@ -179,8 +151,8 @@ static void child(int fd, const struct options *options, const uint64_t *offsets
         uint32_t most = atomic_load(&shared->active_max);
         while (active > most && !atomic_compare_exchange_weak(&shared->active_max, &most, active))
             ;
-        ssize_t moved = options->write ? pwrite(fd, buffer, request, (off_t)offsets[next])
-                                       : pread(fd, buffer, request, (off_t)offsets[next]);
+        ssize_t moved = options->write ? disk_write(disk, buffer, request, offsets[next])
+                                       : disk_read(disk, buffer, request, offsets[next]);
         if (moved < 0)
             die("child %d: %s at byte %" PRIu64 ": %s", number, options->write ? "write" : "read", offsets[next],
                 strerror(errno));
@@ -190,87 +162,35 @@ static void child(int fd, const struct options *options, const uint64_t *offsets
         atomic_fetch_sub(&shared->active, 1);
         atomic_fetch_add(&shared->bytes, request);
     }
-    sem_post(&shared->finished);
-    wait_for(&shared->leave);
-    _exit(0);
+    semaphore_post(&shared->finished);
+    semaphore_wait(&shared->leave);
+    child_end();
 }
 
-static void kill_children(void)
+static void run_pattern(disk disk, const struct options *options, const uint64_t *offsets)
 {
-    for (int i = 0; i < pid_count; i++)
-        kill(pids[i], SIGKILL);
-}
-
-/* A child ends early only when it failed; without it the others would wait for ever. */
-static void on_child_end(int signal)
-{
-    static const char text[] = "rawio: a child ended before the end of the run; see the message above, if any\n";
-
-    (void)signal;
-    kill_children();
-    if (write(STDERR_FILENO, text, sizeof text - 1) < 0)
-        _exit(2);
-    _exit(1);
-}
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
-static void run(int fd, const struct options *options, const uint64_t *offsets)
-{
-    struct sigaction action = { .sa_handler = on_child_end, .sa_flags = SA_NOCLDSTOP };
-    struct shared *shared =
-        mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct shared *shared = shared_memory(sizeof *shared);
+    struct run run = { .disk = disk, .options = options, .offsets = offsets, .shared = shared };
     const int count = (int)options->children;
-    sigset_t child_end, before;
 
-    if (shared == MAP_FAILED)
-        die("no shared memory: %s", strerror(errno));
-    if (sem_init(&shared->ready, 1, 0) < 0 || sem_init(&shared->go, 1, 0) < 0 ||
-        sem_init(&shared->finished, 1, 0) < 0 || sem_init(&shared->leave, 1, 0) < 0)
+    if (semaphore_open(&shared->ready) < 0 || semaphore_open(&shared->go) < 0 ||
+        semaphore_open(&shared->finished) < 0 || semaphore_open(&shared->leave) < 0)
         die("no process-shared semaphore: %s", strerror(errno));
-
-    /* The handler must see every child in the list, so it waits until all are in. */
-    sigemptyset(&child_end);
-    sigaddset(&child_end, SIGCHLD);
-    sigprocmask(SIG_BLOCK, &child_end, &before);
-    sigaction(SIGCHLD, &action, NULL);
-    for (int i = 0; i < count; i++) {
-        pid_t pid = fork();
-        if (pid < 0) {
-            int reason = errno;
-            kill_children();
-            die("cannot fork child %d: %s", i, strerror(reason));
-        }
-        if (pid == 0)
-            child(fd, options, offsets, shared, i);
-        pids[i] = pid;
-        pid_count = i + 1;
-    }
-    sigprocmask(SIG_SETMASK, &before, NULL);
+    children_start(count, child, &run);
 
     for (int i = 0; i < count; i++)
-        wait_for(&shared->ready);
+        semaphore_wait(&shared->ready);
     uint64_t begin_ns = now_ns();
     for (int i = 0; i < count; i++)
-        sem_post(&shared->go);
+        semaphore_post(&shared->go);
     for (int i = 0; i < count; i++)
-        wait_for(&shared->finished);
+        semaphore_wait(&shared->finished);
     uint64_t end_ns = now_ns();
 
-    signal(SIGCHLD, SIG_DFL);
+    children_may_end();
     for (int i = 0; i < count; i++)
-        sem_post(&shared->leave);
-    for (int i = 0; i < count; i++) {
-        int status;
-        if (waitpid(pids[i], &status, 0) < 0 || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
-            die("child %d did not end well", i);
-    }
+        semaphore_post(&shared->leave);
+    children_end(count);
 
     printf("metric elapsed_ns %" PRIu64 "\n", end_ns - begin_ns);
     printf("metric bytes %" PRIu64 "\n", atomic_load(&shared->bytes));
@@ -287,18 +207,17 @@ int main(int argc, char **argv)
 {
     struct options options = read_options(argv);
     /* Only a run has to go past the page cache; the pattern needs just the size. */
-    int flags = options.print_pattern ? O_RDONLY : (options.write ? O_RDWR : O_RDONLY) | O_DIRECT;
-    int fd = open(options.device, flags);
+    disk disk = disk_open(options.device, !options.print_pattern && options.write, !options.print_pattern);
 
     (void)argc;
-    if (fd < 0)
+    if (!disk_is_open(disk))
         die("cannot open %s: %s", options.device, strerror(errno));
-    uint64_t *offsets = make_pattern(&options, size_of_device(fd, options.device));
+    uint64_t *offsets = make_pattern(&options, disk_bytes(disk, options.device));
     if (options.print_pattern)
         for (uint64_t i = 0; i < options.bytes / options.request_bytes; i++)
             printf("%" PRIu64 "\n", offsets[i]);
     else
-        run(fd, &options, offsets);
+        run_pattern(disk, &options, offsets);
     if (fflush(stdout) != 0)
         die("cannot write the results: %s", strerror(errno));
     return 0;

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.cell import built, catalogue, cells, identity, paths
+from lab.cell import built, catalogue, cells, guests, identity, paths
 
 HERE = Path(__file__).parent
 
@@ -84,6 +84,10 @@ def lab(tmp_path, monkeypatch):
     (build / "guest" / "manifest.json").write_text(
         f'{{"schema": "spindle-guest/1", "lock": "{"0" * 64}", "moved": [], "files": {{}}}}'
     )
+    for name in guests.names()[1:]:
+        (build / "guests" / name / "firmware").mkdir(parents=True)
+        (build / "guests" / name / "system.img").write_text(name)
+        (build / "guests" / name / "manifest.json").write_text(f'{{"lock": "{"1" * 64}", "moved": []}}')
     (build / "disk" / "release" / "libspindle_disk.a").touch()
     show = build / "disk" / "release" / "spindle-disk"
     show.write_text(f'#!/bin/sh\nexec {sys.executable} {HERE / "fake_disk.py"} "$@"\n')

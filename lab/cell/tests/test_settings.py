@@ -109,6 +109,7 @@ def test_settings_array_overrides_reach_the_topology_and_the_image(sheet):
         (ROW, "drive.read_segment=4", "nothing is called 'drive.read_segment'; did you mean 'drive.read_segments'?"),
         (ROW, "drive.read_segments=many", "drive.read_segments is a whole number and cannot be 'many'"),
         (ROW, "drive.write_cache=false", "cannot be overridden: the assumption write_cache decides it"),
+        (ROW, "postmark_seconds=run", "cannot be overridden: it says how the paper's numbers are read; leave it out"),
         (ROW, "drive.zones=4", "drive.zones is no single value"),
         (ROW, "drive.model=x", "nothing is called 'drive.model'"),
         (ROW, "array.cache_kb=1", "array.cache_kb: the cell has no hardware array; leave it out"),

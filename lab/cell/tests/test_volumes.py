@@ -98,7 +98,7 @@ def test_volumes_file_system_job_assembles(lab):
     one = run_of(postmark("md-raid5-4"))
     text = job.job_text(one)
     assert "mdadm --assemble" in text and "mdadm --create" not in text
-    assert "exec mount -t ufs -o rw,strictatime,ufstype=44bsd,metadata=ffs /dev/md0 /mnt" in text
+    assert "exec mount -t ufs -o rw,strictatime,ufstype=44bsd,metadata=ffs,lookup=exclusive /dev/md0 /mnt" in text
     assert "exec ufs-check /dev/md0\nexec md-check /dev/md0 64\nend\nexec mdadm --stop /dev/md0" in text
     # What Linux knows of the array counts, not what it knows of its disks.
     assert "set /sys/block/md0/bdi/min_ratio 99" in text and text.count("min_ratio") == 1

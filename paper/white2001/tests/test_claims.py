@@ -42,6 +42,18 @@ def named(claim_id):
     return next(claim for claim in LISTED if claim.id == claim_id)
 
 
+READING = "postmark-transactions"
+
+
+def read_otherwise(rows, factor):
+    """The rows, with PostMark's seconds times `factor` under the paper's other reading."""
+    return [
+        row | {"readings": {READING: row["reproduced"] * factor(row)}}
+        if "postmark" in (row["row"] + row["column"]) and row["reproduced"] is not None else row
+        for row in rows
+    ]  # fmt: skip
+
+
 def lookup(table, row, column):
     return {"a": 2.0, "b": 4.0, "c": 8.0}[column]
 
@@ -101,6 +113,34 @@ def test_claims_that_were_measured_leave_the_reference_alone():
     found = claims.judge(claim, ours, claims.completed(ours, published_rows(lambda p: 10)))
     assert (found["verdict"], found["reference_verdict"], found["reference_because"]) == (True, None, "")
     assert claims.judge(claim, published_rows())["reference_verdict"] is None
+
+
+def test_claims_on_postmarks_seconds_have_a_verdict_for_each_reading():
+    claim, known = named("ffs-over-su-postmark"), papers.paper("white2001").readings
+    rows = read_otherwise(published_rows(lambda p: 1), lambda row: 0.5 if row["column"].startswith("ffs") else 1)
+    found = claims.judge(claim, rows, rows, known)
+    [other] = found["readings"]
+    assert (found["verdict"], other["verdict"], other["reading"]) == (True, False, READING)
+    assert other["because"].startswith("FFS over Soft Updates IDE 1.14 to 1.26 (paper 2.27 to 2.51)")
+    assert (other["label"], other["reference_verdict"]) == ("PostMark's transactions alone", None)
+    assert claims.judge(named("ide-faster-sequential"), rows, rows, known)["readings"] == []
+
+
+def test_claims_under_another_reading_are_tested_on_the_reference_too():
+    claim, known = named("ffs-over-su-postmark"), papers.paper("white2001").readings
+    reference = read_otherwise(published_rows(lambda p: 1), lambda row: 0.5 if row["column"].startswith("ffs") else 1)
+    found = claims.judge(claim, published_rows(), claims.completed(published_rows(), reference), known)
+    [other] = found["readings"]
+    assert (found["verdict"], found["reference_verdict"]) == ("not run", True)
+    assert (other["verdict"], other["reference_verdict"]) == ("not run", False)
+
+
+def test_claims_lack_a_number_that_a_reading_lacks():
+    rows = [row | ({"readings": {READING: None}} if row["column"] == "ffs.ide.postmark" else {})
+            for row in published_rows(lambda p: 1)]  # fmt: skip
+    [other] = claims.judge(named("ffs-over-su-postmark"), rows, rows, papers.paper("white2001").readings)["readings"]
+    assert other["verdict"] == "not run"
+    assert other["because"].endswith(f"ffs.ide.postmark: no such number under {READING}")
 
 
 def test_claims_that_mix_scales_are_not_run():

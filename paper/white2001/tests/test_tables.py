@@ -4,7 +4,7 @@
 import pandas as pd
 import pytest
 
-from analysis import cell_list, entries, load, numbers, tables
+from analysis import cell_list, entries, load, numbers, papers, settings, tables
 from analysis.errors import TableError
 from paper.white2001 import chung
 from paper.white2001 import tables as white
@@ -287,6 +287,32 @@ def test_tables_postmark_has_both_readings_of_the_papers_seconds(frame):
     own = found["default", "softupdates.scsi.total"]
     assert own.cells[0] == "scsi-virtio.ultrastar-36zx.t64.both.softupdates.postmark-default.s01"
     assert not set(own.cells) & set(sixth["t32-64.both", "softupdates.scsi.postmark"].cells)
+
+
+def test_tables_have_the_number_of_each_reading_where_it_is_another(frame):
+    [reading] = papers.paper(white.PAPER).readings
+    phases = built("postmark", frame)
+    for table in ("table4", "table6", "table7"):
+        other = {(e.published.row, e.published.column): e
+                 for e in white.TABLES[table](frame=settings.read_as(frame, reading), drives={})}  # fmt: skip
+        kept = built(table, frame)
+        made = tables.with_reading([*kept.values()], reading.name, [*other.values()])
+        # A difference of two columns may be the same under both.
+        made = [e for e in made if not e.published.column.endswith("diff")]
+        kept = {(e.published.row, e.published.column): e for e in made}
+        read = {place for place, e in kept.items() if "postmark" in "".join(place) and e.reproduced is not None}
+        assert read
+        assert {(e.published.row, e.published.column) for e in made if e.readings} == read
+        for e in made:
+            if table == "table6" and e.readings:
+                run = e.published.column.replace("postmark", "run")
+                assert e.readings[reading.name] == phases[e.published.row, run].reproduced
+
+
+def test_tables_readings_come_back_from_their_file(tmp_path):
+    one = entries.Entry(entries.Published("a", "b", "s", "3"), 4.0, readings={"x": 1.5, "y": None})
+    entries.write([one], tmp_path / "t.csv")
+    assert entries.read(tmp_path / "t.csv")[0]["readings"] == {"x": 1.5, "y": None}
 
 
 def test_tables_phase_that_is_not_there(frame):

@@ -1,0 +1,273 @@
+# SPDX-License-Identifier: MIT
+"""Which of a paper's claims have another verdict if an assumption is another.
+
+    python -m analysis.sensitivity --paper PAPER --sheet
+    python -m analysis.sensitivity --paper PAPER --results results/sensitivity --out MD --csv CSV
+
+paper/<paper>/sensitivity.yaml has the assumptions' alternatives. The first command writes sensitivity.csv beside it:
+the cells that a claim names, once as they are and once under each alternative that may change them. Profile
+`sensitivity` measures these. The second reads what is there and tries each claim under each alternative: with the
+cells measured under it in the place of those that it may change. A claim that lacks one of them is not run there.
+"""
+
+import argparse
+import csv
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import pandas as pd
+
+from analysis import cell_names, claims, command, entries, load, papers
+from analysis.errors import ClaimError, TableError
+from lab.cell import cells, config
+
+PROFILE = "sensitivity"
+TABLE = "sensitivity"
+"""Table of the sheet that cells under an alternative belong to."""
+ABOUT, SHEET = "sensitivity.yaml", "sensitivity.csv"
+SHEET_COLUMNS = ("tables", "controller", "drive", "array", "tags", "scheduler", "file_system", "workload", "parameters",
+                 "scale", "set")  # fmt: skip
+COLUMNS = ("claim", "alternative", "verdict", "because", "turns")
+AS_IS = "as shipped"
+UNTOUCHED = ""
+"""Verdict where an alternative may change none of the claim's cells."""
+WORDS = {True: "holds", False: "does not", entries.NOT_RUN: entries.NOT_RUN, UNTOUCHED: "."}
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """One assumption, as it may be instead."""
+
+    id: str
+    set: str | dict[str, str]
+    """What its cells override, or that by the drive's name."""
+    cells: tuple[str, ...]
+    """Patterns on ids without the seed."""
+    statement: str
+    why: str
+
+    def words(self, drive: str) -> str:
+        """What it overrides on this drive; empty where it says nothing of it."""
+        return self.set if isinstance(self.set, str) else self.set.get(drive, "")
+
+    def changes(self, cell_id: str, drive: str) -> bool:
+        """It may change this cell, which overrides nothing."""
+        name = cell_id.rpartition(".")[0]
+        return bool(self.words(drive)) and any(fnmatchcase(name, pattern) for pattern in self.cells)
+
+
+def alternatives(paper: papers.Paper) -> list[Alternative]:
+    """A paper's alternatives. Raises TableError for an id that stands there twice."""
+    path = paper.folder / ABOUT
+    found = [
+        Alternative(said["id"], said["set"], tuple(said["cells"]), said["statement"], said["why"])
+        for said in config.read_yaml(path, "sensitivity")["alternatives"]
+    ]
+    names = [one.id for one in found]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise TableError(f"{path}: alternative {twice!r} stands there twice; rename one")
+    return found
+
+
+def frame_of(planned: Iterable[cells.Cell]) -> pd.DataFrame:
+    """Cells as analysis.load gives them, without any number: to ask which of them a table takes."""
+    rows = [
+        dict.fromkeys(load.COLUMNS)
+        | {name: getattr(cell, name) for name in ("id", "controller", "drive", "array", "tags", "scheduler")}
+        | {"file_system": cell.file_system, "workload": cell.workload, "scale": float(cell.scale), "seed": cell.seed}
+        | {name: cell.parameters.get(name, "") for name in load.PARAMETERS}
+        | {"parameters": " ".join(sorted(cell.words)), "status": "failed", "reason": entries.NOT_RUN}
+        for cell in planned
+    ]
+    return pd.DataFrame(rows, columns=load.COLUMNS)
+
+
+def rows_from(paper: papers.Paper, frame: pd.DataFrame) -> list[dict]:
+    """The entries of the tables that cells make and claims name, as a summary has them."""
+    named = {table for claim in claims.read(paper.claims) for table, _, _ in claims.used(claim)}
+    return [
+        {"table": table, "row": e.published.row, "column": e.published.column, "cells": e.cells, "reason": e.reason,
+         "published": float(e.published.value) if e.published.value else None, "reproduced": e.reproduced,
+         "scale": e.scale}
+        for table in paper.measured
+        if table in named
+        for e in paper.builder(table)(frame=frame, drives={})
+    ]  # fmt: skip
+
+
+def cells_named(claim: claims.Claim, rows: list[dict]) -> set[str] | None:
+    """The cells behind the numbers that a claim names; None where it names another table than those of cells."""
+    known = {claims.place(row): row["cells"] for row in rows}
+    places = claims.used(claim)
+    return {cell for where in places for cell in known[where]} if places <= known.keys() else None
+
+
+# ---- the sheet ---------------------------------------------------------------------
+
+
+def sheet_rows(paper: papers.Paper) -> list[dict[str, str]]:
+    """The sheet's lines: of each setting one with the cells that a claim names, and one with them under all
+    alternatives that may change them."""
+    planned = {}
+    for row in cells.sheet(paper.id):
+        cell = cells.Cell(paper.id, row["controller"], row["drive"], row["tags"], row["scheduler"], row["file_system"],
+                          row["workload"], tuple(row["parameters"].split()), row["scale"], 1, (), row["array"],
+                          tuple(row.get("set", "").split()))  # fmt: skip
+        if not cell.set:
+            planned[cell.id] = (cell, row)
+    rows = rows_from(paper, frame_of(cell for cell, _ in planned.values()))
+    named = set().union(*(cells_named(claim, rows) or () for claim in claims.read(paper.claims)))
+    known = alternatives(paper)
+    found: dict[tuple, list[str]] = {}
+    for cell_id, (cell, row) in planned.items():
+        if cell_id not in named:
+            continue
+        words = " ".join([cell.workload, *cell.words])
+        others = "|".join(one.words(cell.drive) for one in known if one.changes(cell_id, cell.drive))
+        setting = tuple(row[name] for name in ("controller", "drive", "array", "tags", "scheduler", "file_system"))
+        found.setdefault((row["tables"], *setting, row["scale"], ""), []).append(words)
+        if others:
+            found.setdefault((TABLE, *setting, row["scale"], others), []).append(words)
+    return [
+        dict(zip(SHEET_COLUMNS, (*key[:-2], "|".join(words), "", *key[-2:]), strict=True))
+        for key, words in sorted(found.items(), key=lambda item: item[0][0] == TABLE)
+    ]
+
+
+def write_sheet(paper: papers.Paper, path: Path) -> None:
+    """The sheet as CSV."""
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, SHEET_COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(sheet_rows(paper))
+
+
+# ---- the verdicts -------------------------------------------------------------------
+
+
+def own_words(cell_id: str) -> str:
+    """What an id says that the cell overrides, as a sheet has it."""
+    return cell_names.SETTING.match(cell_id)["set"].lstrip("+").replace("+", " ")
+
+
+def as_shipped(cell_id: str) -> str:
+    """The id of the same cell without what it overrides."""
+    return cell_id.replace(cell_names.SETTING.match(cell_id)["set"], "", 1)
+
+
+def chosen(frame: pd.DataFrame, wanted: list[bool]) -> pd.DataFrame:
+    """These rows; of none, none (an empty list would choose columns)."""
+    return frame[pd.Series(wanted, index=frame.index, dtype=bool)]
+
+
+def without_words(frame: pd.DataFrame) -> pd.DataFrame:
+    """The cells that override nothing."""
+    return chosen(frame, [not own_words(cell_id) for cell_id in frame.id])
+
+
+def under(frame: pd.DataFrame, one: Alternative) -> pd.DataFrame:
+    """The cells under an alternative: those measured under it in the place of those that it may change."""
+    plain = without_words(frame)
+    changed = [one.changes(cell_id, drive) for cell_id, drive in zip(plain.id, plain.drive, strict=True)]
+    kept, replaced = chosen(plain, [not item for item in changed]), chosen(plain, changed)
+    texts = dict(zip(replaced.id, replaced.parameters, strict=True))
+    mine = [
+        own_words(cell_id) == one.words(drive) != "" and as_shipped(cell_id) in texts
+        for cell_id, drive in zip(frame.id, frame.drive, strict=True)
+    ]
+    there = chosen(frame, mine)
+    return pd.concat([kept, there.assign(parameters=[texts[as_shipped(cell_id)] for cell_id in there.id])])
+
+
+def tried(paper: papers.Paper, frame: pd.DataFrame) -> list[dict]:
+    """Each claim on numbers of cells, as shipped and under each alternative: `claim`, `alternative`, `verdict`,
+    `because`, `turns`."""
+    known = alternatives(paper)
+    plain = rows_from(paper, without_words(frame))
+    planned = frame_of(cell for cell in cells.paper_cells(PROFILE, paper.id) if not cell.set)
+    asked = rows_from(paper, planned)
+    drives = dict(zip(planned.id, planned.drive, strict=True))
+    others = {one.id: rows_from(paper, under(frame, one)) for one in known}
+    found = []
+    for claim in claims.read(paper.claims):
+        named = cells_named(claim, asked)
+        if not named:
+            continue
+        first = claims.tested(claim, plain)
+        found.append({"claim": claim.id, "alternative": AS_IS, "verdict": first["verdict"],
+                      "because": first["because"], "turns": False})  # fmt: skip
+        for one in known:
+            if not any(one.changes(cell_id, drives[cell_id]) for cell_id in named):
+                found.append({"claim": claim.id, "alternative": one.id, "verdict": UNTOUCHED, "because": "",
+                              "turns": False})  # fmt: skip
+                continue
+            second = claims.tested(claim, others[one.id])
+            both = {first["verdict"], second["verdict"]}
+            found.append({"claim": claim.id, "alternative": one.id, "verdict": second["verdict"],
+                          "because": second["because"], "turns": both == {True, False}})  # fmt: skip
+    return found
+
+
+def readable(paper: papers.Paper, found: list[dict]) -> str:
+    """The verdicts as Markdown: a line for each claim that could be tested."""
+    known = alternatives(paper)
+    by_claim: dict[str, dict[str, dict]] = {}
+    for item in found:
+        by_claim.setdefault(item["claim"], {})[item["alternative"]] = item
+    tested = {name: items for name, items in by_claim.items() if items[AS_IS]["verdict"] in (True, False)}
+    letters = {one.id: chr(ord("A") + at) for at, one in enumerate(known)}
+    lines = ["| | what is otherwise | why it may be so | set |", "|---|---|---|---|"]
+    for one in known:
+        words = one.set if isinstance(one.set, str) else "; ".join(": ".join(item) for item in one.set.items())
+        lines.append(f"| {letters[one.id]} | {one.statement} | {one.why} | `{words}` |")
+    lines += ["", "A dot: the alternative changes no cell that the claim names. **Bold**: the verdict turns.", ""]
+    lines += [f"| claim | {AS_IS} | {' | '.join(letters.values())} |", "|---" * (len(known) + 2) + "|"]
+    for name, items in tested.items():
+        said = [items[one.id] for one in known]
+        text = [f"**{WORDS[item['verdict']]}**" if item["turns"] else WORDS[item["verdict"]] for item in said]
+        lines.append(f"| {name} | {WORDS[items[AS_IS]['verdict']]} | {' | '.join(text)} |")
+    turned = [name for name, items in tested.items() if any(item["turns"] for item in items.values())]
+    failed = [name for name, items in tested.items()
+              if not any(item["verdict"] is True for item in items.values())]  # fmt: skip
+    stays = len(tested) - len(turned) - len(failed)
+    lines += ["", f"Of {len(by_claim)} claims on numbers of cells {len(tested)} could be tested as shipped. {stays} "
+              f"hold under every alternative that was measured, {len(failed)} under none, {len(turned)} turn"
+              f"{': ' + ', '.join(turned) if turned else ''}."]  # fmt: skip
+    return "\n".join(lines) + "\n"
+
+
+def make(args: argparse.Namespace) -> None:
+    """Write the sheet, or the verdicts."""
+    paper = papers.paper(args.paper)
+    if args.sheet:
+        write_sheet(paper, paper.folder / SHEET)
+        return
+    if not (args.results and args.out):
+        raise ClaimError("--results and --out: give both, such as results/sensitivity and claims.md")
+    ids = [cell.id for cell in cells.paper_cells(PROFILE, paper.id)]
+    there = [cell for cell in ids if (args.results / "cells" / cell / "result.json").is_file()]
+    found = tried(paper, load.load_cells(args.results, there))
+    args.out.parent.mkdir(parents=True, exist_ok=True)
+    args.out.write_text(readable(paper, found))
+    if args.csv:
+        with args.csv.open("w", newline="") as file:
+            writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(item | {"verdict": WORDS[item["verdict"]]} for item in found)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Command line; see the module's text."""
+    parser = command.parser(__doc__, "paper")
+    parser.add_argument("--sheet", action="store_true", help="write the paper's sensitivity.csv")
+    parser.add_argument("--results", type=Path, help="results/sensitivity, as far as they are there")
+    parser.add_argument("--out", type=Path, metavar="MD", help="the table of verdicts")
+    parser.add_argument("--csv", type=Path, help="the same with what each verdict is from")
+    return command.finish("analysis.sensitivity", parser.parse_args(argv), make)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
