@@ -202,13 +202,13 @@ rule claims_tried:
         lambda wildcards: data_code(papers.paper(wildcards.paper)),
         "config/schemas/sensitivity.schema.json",
     output:
-        f"{RESULTS}/{{paper}}/sensitivity.md",
-        f"{RESULTS}/{{paper}}/sensitivity.csv",
+        page=f"{RESULTS}/{{paper}}/sensitivity.md",
+        csv=f"{RESULTS}/{{paper}}/sensitivity.csv",
     log:
         f"{RESULTS}/logs/{{paper}}.sensitivity.log",
     shell:
-        "{PYTHON} -m analysis.sensitivity --paper {wildcards.paper} --results {RESULTS} --out {output[0]} "
-        "--csv {output[1]} 2>&1 | tee {log}"
+        "{PYTHON} -m analysis.sensitivity --paper {wildcards.paper} --results {RESULTS} --out {output.page} "
+        "--csv {output.csv} 2>&1 | tee {log}"
 
 
 # From the traces of chosen cells to the I/O summary, and to what a paper itself makes of them.
@@ -242,9 +242,9 @@ rule guests_table:
         MEASURED,
         ANALYSIS_CODE,
     output:
-        f"{RESULTS}/guests.md",
-        f"{RESULTS}/guests.csv",
+        page=f"{RESULTS}/guests.md",
+        csv=f"{RESULTS}/guests.csv",
     log:
         f"{RESULTS}/logs/guests-table.log",
     shell:
-        "{PYTHON} -m analysis.guests --profile {PROFILE} --results {RESULTS} --out {output[0]} >{log} 2>&1"
+        "{PYTHON} -m analysis.guests --profile {PROFILE} --results {RESULTS} --out {output.page} >{log} 2>&1"

@@ -15,6 +15,11 @@ import click
 @click.argument("name")
 @click.option("--disk", default="", help="The disk to pack; without it one is made, where that is possible.")
 def command(name: str, disk: str) -> None:
+    from lab.cell.errors import EnvironmentMissing
+    from lab.guest.host import BuildError
     from vagrant import box
 
-    box.main([name, *(["--disk", disk] if disk else [])])
+    try:
+        box.main([name, *(["--disk", disk] if disk else [])])
+    except BuildError as error:
+        raise EnvironmentMissing(f"box: {error}") from error

@@ -106,7 +106,7 @@ def test_cli_wrong_words_are_one_message(capsys, words, message):
         (["verify", "--cells", "nothing*"], "the reference has no such cell"),
         (["run", "no.such.cell"], "no cell or run of profile quick"),
         (["guest", "debain"], "guest 'debain' is not in lab/guests; did you mean 'debian'"),
-        (["box"], "`spindle guest`"),
+        (["box", "linx"], "there is no such box; there are linux"),
     ],
 )
 def test_cli_what_is_not_there_is_one_message(capsys, words, message):

@@ -59,9 +59,10 @@ def test_verify_equal(taken, tmp_path, capsys):
 
 
 def test_verify_a_result_that_lies_here(taken, capsys):
-    assert main(["verify", "--profile", "smoke", "--cells", CELL]) == 0
+    here = ["verify", "--paper", PAPER.id, "--profile", "smoke", "--cells"]
+    assert main([*here, CELL]) == 0
     assert "equal: numbers and trace are equal" in capsys.readouterr().err
-    assert main(["verify", "--profile", "smoke", "--cells", "ide*"]) == 1
+    assert main([*here, "ide*"]) == 1
     assert "error: results/smoke: there is no finished cell that fits ide*; " in capsys.readouterr().err
 
 

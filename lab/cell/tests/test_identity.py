@@ -16,10 +16,12 @@ LIMITS = {"limit_fs_cell_s", "limit_setup_s", "limit_cell_s"}
 
 
 def sample():
-    """Runs that read everything which any cell of a profile reads, the first repetition of each kind."""
+    """Runs that read everything which any cell of the paper in a profile reads, the first repetition of each kind."""
     found = {}
     for profile in ("smoke", "quick", "full"):
         for one in cells.runs(profile).values():
+            if one.paper != PAPER:
+                continue
             first = one.cells[0]
             key = (first.controller, first.array, first.tags == "none", first.scheduler, first.file_system, first.scale)
             found.setdefault((*key, first.workload), replace(one, cells=one.cells[:2]))

@@ -109,7 +109,7 @@ def test_volumes_file_system_job_assembles(lab):
 def test_volumes_ide_disks_have_a_bus_each(lab):
     one = cells.run("full", IDE)
     topology = tomllib.loads(job.topology_text(one, "/c"))
-    assert topology["host_bus"]["rate_kb_s"] == 98500
+    assert topology["host_bus"]["rate_kb_s"] == one.settings.value("host_bus_kb_s")
     assert [bus["name"] for bus in topology["bus"]] == [f"bus{number}" for number in range(8)]
     assert [(unit["name"], unit["bus"]) for unit in topology["unit"][:8]] == [
         (f"disk{number}", f"bus{number}") for number in range(8)

@@ -10,7 +10,10 @@ import pytest
 
 HERE = Path(__file__).resolve().parents[1]
 FLAGS = ["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-static"]
-needs_ed = pytest.mark.skipif(not shutil.which("ed"), reason="no ed on this machine; the guest has busybox's")
+MISSING = [tool for tool in ("ed", "cpio") if not shutil.which(tool)]
+needs_tools = pytest.mark.skipif(
+    bool(MISSING), reason=f"no {', '.join(MISSING)} on this machine; the guest has busybox's"
+)
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +68,7 @@ def test_readme_shows_the_mix(sdet):
     assert {name: row[0] for name, row in mix.items()} == {name: done.count(name) for name in done}
 
 
-@needs_ed
+@needs_tools
 def test_small_run_prints_what_the_readme_says(sdet, tmp_path):
     done = run(sdet, "--dir", tmp_path, "--seed", 1, "--scale", "0.05", "--scripts", 2, "--compiler", "gcc")
     assert (done.returncode, done.stderr) == (0, "")
@@ -84,7 +87,7 @@ def test_small_run_prints_what_the_readme_says(sdet, tmp_path):
     assert {key: metrics[key] for key in expected} == expected
 
 
-@needs_ed
+@needs_tools
 def test_a_failing_command_fails_all_and_is_named(sdet, tmp_path):
     done = run(sdet, "--dir", tmp_path, "--seed", 1, "--scale", "0.05", "--scripts", 2, "--compiler", "false")
     assert done.returncode == 1
