@@ -58,7 +58,11 @@ const STREAMING: i64 = OVERDUE + 1;
 
 impl Drive {
     pub(super) fn choose(&mut self, now_ps: i64) -> Option<Choice> {
-        let window = self.look(now_ps);
+        let window = if self.window == usize::MAX && self.selection_ps == 0 {
+            ALL
+        } else {
+            self.look(now_ps)
+        };
         let leave = self.leave(now_ps);
         let mut best: Option<(i64, (u64, u64), Choice)> = None;
         // Equal costs: the older command, and of one command the part that came first.
@@ -92,9 +96,10 @@ impl Drive {
             let sptf = self.queue == QueueAlgorithm::Sptf;
             let streams = self.ahead.filter(|_| self.queue != QueueAlgorithm::Fcfs);
             let stream = streams.map(|a| self.read_segments[a.segment].start..=a.limit);
-            for (i, &slot) in self.reads.iter().enumerate().take(window.reads) {
+            let seen = &self.reads[..self.reads.len().min(window.reads)];
+            for (i, &slot) in seen.iter().enumerate() {
                 let command = self.command(slot);
-                if self.blocked(command.lbn, command.end()) {
+                if self.dirty_segments > 0 && self.blocked(command.lbn, command.end()) {
                     continue;
                 }
                 let cost = if self.overdue(command.arrival_ns, &leave) {
@@ -125,12 +130,10 @@ impl Drive {
     /// What the drive looks at now. It looks while the arm is at its work; the arm waits for what
     /// does not fit into that.
     fn look(&mut self, now_ps: i64) -> Window {
-        if self.window == usize::MAX && self.selection_ps == 0 {
-            return ALL;
-        }
         let may_go = |slot: &u32| {
             let command = self.command(*slot);
-            (!self.blocked(command.lbn, command.end())).then_some((command.serial, 0))
+            let blocked = self.dirty_segments > 0 && self.blocked(command.lbn, command.end());
+            (!blocked).then_some((command.serial, 0))
         };
         let reads = self.reads.iter().filter(|_| self.reads_may_go());
         let ready = self.write_segments.iter().filter(|s| self.may_write(s));
@@ -175,11 +178,9 @@ impl Drive {
 
     /// Whether a read must wait because newer data for it has not reached the medium.
     fn blocked(&self, start: u64, end: u64) -> bool {
-        self.dirty_segments > 0
-            && self
-                .write_segments
-                .iter()
-                .any(|s| s.dirty_overlaps(start, end))
+        self.write_segments
+            .iter()
+            .any(|s| s.dirty_overlaps(start, end))
     }
 
     /// Where and when the arm would leave.

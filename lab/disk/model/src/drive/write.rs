@@ -67,7 +67,6 @@ impl Drive {
         let (start, end) = self.wanted(slot);
         let size = self.write_segment_sectors();
         let mut append = None;
-        let mut dirty = 0;
         for (i, segment) in self
             .write_segments
             .iter()
@@ -91,13 +90,12 @@ impl Drive {
             if !taken && segment.end == start && end - segment.dirty_start() <= size {
                 append = Some(Room::Append(i));
             }
-            dirty += segment.end - segment.dirty_start();
         }
-        if self
-            .write_pool
-            .is_some_and(|pool| dirty + (end - start) > pool)
-        {
-            return None;
+        if let Some(pool) = self.write_pool {
+            let dirty = self.write_segments.iter().map(|s| s.end - s.dirty_start());
+            if dirty.sum::<u64>() + (end - start) > pool {
+                return None;
+            }
         }
         append.or_else(|| {
             // A clean extent that this continues, or else the one unused for longest.
@@ -138,7 +136,7 @@ impl Drive {
             return self.room(self.writes[oldest]).map(|room| (oldest, room));
         }
         let mut best: Option<(i64, usize, Room)> = None;
-        for (index, &slot) in self.writes.iter().enumerate().take(seen) {
+        for (index, &slot) in self.writes[..seen].iter().enumerate() {
             let command = self.command(slot);
             let cost = match self.room(slot) {
                 None => continue,
