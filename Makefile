@@ -88,7 +88,7 @@ guest:
 
 guests:
 	@envs/bootstrap build guests
-	@$(BIN)/python -m lab.cell.lock --alone --what 'make guests' results -- $(BIN)/snakemake --profile config/profiles/guests guests_table
+	@$(SPINDLE) run --profile guests guests_table
 	@echo "results/guests/guests.md is ready"
 
 doctor:

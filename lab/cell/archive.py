@@ -35,7 +35,7 @@ from typing import BinaryIO
 
 import zstandard
 
-from lab.cell import boot, cells, config, evidence, lock, paths, run, store, trace
+from lab.cell import boot, cells, config, evidence, judge, lock, paths, run, store, trace
 from lab.cell.errors import EnvironmentMissing, SpindleError
 
 SCHEMA = "spindle-archive/1"
@@ -196,7 +196,7 @@ def agree(name: str, files: dict[str, bytes]) -> evidence.Evidence:
 
 def follows(cell: cells.Cell, found: evidence.Evidence, result: bytes) -> None:
     """Refuse a result that does not follow from its cell's report and trace."""
-    again = store.result_text(store.derive(cell, found)).encode()
+    again = store.result_text(judge.derive(cell, found)).encode()
     if again != result:
         ours, theirs = json.loads(again), json.loads(result)
         # As text: 1 and 1.0 are equal and not the same.

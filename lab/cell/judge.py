@@ -406,7 +406,7 @@ def derive(cell: cells.Cell, evidence: Evidence) -> dict:
         "status": "ok" if reason is None else "failed",
         "reason": reason,
         "cell": {
-            "guest": "linux",
+            "guest": cell.guest,
             "controller": cell.controller,
             "drive": cell.drive,
             **({} if cell.array == volumes.NONE else {"array": cell.array}),

@@ -73,7 +73,7 @@ def execute(run: cells.Run, build: Path, work: Path, say, stall_s: float = boot.
         # Derived from what is stored, as by whoever checks it later.
         stored = evidence.about_of(files[evidence.NAME])
         given = evidence.Evidence(evidence.report_text(left.said), facts.lines, left.console, stored)
-        result = store.derive(cell, given)
+        result = judge.derive(cell, given)
         outcome.results[cell.id] = result
         outcome.traces[cell.id] = facts.lines
         outcome.files[cell.id] = files | {store.RESULT: store.result_text(result).encode()}

@@ -28,14 +28,6 @@ def result_text(result: dict) -> str:
     return json.dumps(result, indent=1) + "\n"
 
 
-def derive(cell: cells.Cell, found: evidence.Evidence) -> dict:
-    """result.json of a cell, as the judge derives it, with the name of its guest. The judge writes the lean guest's:
-    its sources are in every result's identity (lab/cell/identity.py), and a name must not move them."""
-    result = judge.derive(cell, found)
-    result["cell"]["guest"] = cell.guest
-    return result
-
-
 def read_result(folder: Path) -> dict:
     """The result in a cell's folder. Raises NoResult if there is none, and BadResult for anything that is no result of
     this cell in this format: a reader can rely on KEYS, on metrics if status is ok, and on a reason if it is failed."""

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from lab.cell import built, cells, config, guests, identity, job, papers, store
+from lab.cell import built, cells, config, evidence, guests, identity, job, judge, papers, paths, run
 from lab.cell.errors import ConfigError
 
 PAPER = papers.ids()[0]
@@ -112,10 +112,13 @@ def test_guests_freebsd_makes_its_own_file_systems_and_debian_those_of_linux(lab
     assert shared == identity.image_of(replace(one, file_system="ext3-ordered"))
 
 
-def test_guests_result_names_the_guest(lab, monkeypatch):
-    cell = on("debian").cells[0]
-    monkeypatch.setattr(store.judge, "derive", lambda cell, found: {"cell": {"guest": "linux"}})
-    assert store.derive(cell, None) == {"cell": {"guest": "debian"}}
+def test_guests_result_names_the_guest(lab):
+    run.serve("smoke", RUN)
+    lean = cells.run("smoke", RUN).cells[0]
+    folder = paths.ROOT / paths.cell_dir("smoke", lean.id)
+    found = evidence.unpack(lean.id, {path.name: path.read_bytes() for path in folder.iterdir()})
+    for cell, name in ((lean, "linux"), (on("debian").cells[0], "debian")):
+        assert judge.derive(cell, found)["cell"]["guest"] == name
 
 
 def test_guests_standing_is_native_at_the_very_version_only(monkeypatch):
