@@ -76,7 +76,7 @@ TITLES = {image: image_title(image, IMAGE_NAMES.count(image.name) > 1) for image
 
 
 MAKE_MODEL = build_command(
-    "disk", f"--name 'disk model' --about '1 min' --log {BUILD}/logs/model.log", "lab/disk/build.sh"
+    "disk", f"--name 'disk model' --about '2 min' --log {BUILD}/logs/model.log", "lab/disk/build.sh"
 )
 BUILD_MODEL = f"CARGO_TARGET_DIR={BUILD}/disk {MAKE_MODEL}"
 

@@ -146,7 +146,8 @@ def test_workload_ends_right_after_resets(built, tmp_path, monkeypatch, tags):
     assert DRAINED.search(left.traces[cell.id])
     said = left.report.cells[cell.id]
     assert (said.exit_status, said.problem, said.metrics["requests"]) == (0, None, 4)
-    (verdict,) = judge.judge(one, left.report, left.traces, left.problem, left.console).values()
+    facts = judge.facts(one, left.report, left.traces, left.problem, left.console, left.marks)
+    verdict = judge.verdict(cell, facts[cell.id])
     assert verdict[1].startswith("the guest reset the disk's port: 'ata1.00: exception Emask 0x0 ")
     written = [request.lbn for request in trace.parse(left.traces[cell.id]) if request.op == "W"]
     assert len(written) > len(set(written)) == 4
@@ -219,6 +220,8 @@ def test_what_a_scsi_reset_drains_is_marked_in_the_trace(built, tmp_path, monkey
     traces, _, _, said = found[0]
     assert "reset: 0" in said
     assert DRAINED.search("".join(traces.values()))
-    (verdict,) = judge.judge(one, left.report, left.traces, left.problem, left.console, left.marks).values()
+    facts = judge.facts(one, left.report, left.traces, left.problem, left.console, left.marks)
+    (cell,) = one.cells
+    verdict = judge.verdict(cell, facts[cell.id])
     reason = r"the guest reset the disk while (1 command was|\d+ commands were) outstanding, at \d+ ns(; .*)?"
     assert verdict[0] is None and re.fullmatch(reason, verdict[1])

@@ -331,12 +331,10 @@ def facts(
     report: agent.Report,
     traces: dict[str, str],
     problem: str | None,
-    console: str = "",
-    marks: list[trace.Mark] | None = None,
+    console: str,
+    marks: list[trace.Mark],
 ) -> dict[str, Facts]:
     """What each cell of a run is judged by. `traces` are the cells' parts of the trace, `marks` all of its marks."""
-    if marks is None:
-        marks = [mark for text in traces.values() for mark in trace.marks(text)]
     array = tuple(mark for mark in marks if isinstance(mark, trace.ArrayMark))
     begins = [(number, mark) for number, mark in enumerate(marks) if isinstance(mark, trace.CellMark)]
     ends = {mark.label: after for (_, mark), after in pairwise([*begins, (len(marks), None)])}
@@ -354,19 +352,6 @@ def facts(
             drained=next((mark for mark in marks[:end] if isinstance(mark, trace.DrainedMark)), None),
         )
     return found
-
-
-def judge(
-    run: cells.Run,
-    report: agent.Report,
-    traces: dict[str, str],
-    problem: str | None,
-    console: str = "",
-    marks: list[trace.Mark] | None = None,
-) -> dict[str, tuple[dict | None, str | None]]:
-    """Metrics or reason of failure of each cell."""
-    found = facts(run, report, traces, problem, console, marks)
-    return {cell.id: verdict(cell, found[cell.id]) for cell in run.cells}
 
 
 @lru_cache(maxsize=2)

@@ -253,7 +253,8 @@ def test_volumes_array_that_cannot_be_started(lab):
     said = agent.Report(
         cells={"array": agent.CellReport(problem="exec mdadm: exit status 1", errors=["mdadm: no disk"])}
     )
-    verdict = judge.judge(one, said, {}, None)[one.cells[0].id]
+    (cell,) = one.cells
+    verdict = judge.verdict(cell, judge.facts(one, said, {}, None, "", [])[cell.id])
     assert verdict == (None, "array 'md-raid0-4' cannot be started: exec mdadm: exit status 1: mdadm: no disk")
 
 
