@@ -4,7 +4,7 @@
 import re
 
 RAW_WORKLOADS = ("rawio-", "sqlio-", "fio-")
-SETTING = re.compile(r"[^.]+\.[^.]+(\.(?P<array>[^.]+))?\.t(none|\d+)\.(both|disk|host|none)"
+SETTING = re.compile(r"[^.]+\.(?P<drive>[^.]+)(\.(?P<array>[^.]+))?\.t(none|\d+)\.(both|disk|host|none)"
                      r"(?P<set>(\+([a-z]+\.)?[a-z0-9_]+=[^.+]+)*)\.(?P<next>[^.]+)")  # fmt: skip
 """Controller, drive, perhaps an array, tags, scheduler, perhaps values of its own, and what follows them in an id."""
 SUMMARY_RAW = ".rawio-read-random.s01"
@@ -20,6 +20,11 @@ def summary_cells(ids: list[str]) -> list[str]:
 def array_of(cell_id: str) -> str | None:
     """The array that an id names, None for a single disk."""
     return SETTING.match(cell_id)["array"]
+
+
+def drive_of(cell_id: str) -> str:
+    """The drive that an id names."""
+    return SETTING.match(cell_id)["drive"]
 
 
 def on_file_system(cell_id: str) -> bool:

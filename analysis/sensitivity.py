@@ -3,11 +3,13 @@
 
     python -m analysis.sensitivity --paper PAPER --sheet
     python -m analysis.sensitivity --paper PAPER --results results/sensitivity --out MD --csv CSV
+    python -m analysis.sensitivity --paper PAPER --results results/sensitivity --table TABLE --out MD
 
 paper/<paper>/sensitivity.yaml has the assumptions' alternatives. The first command writes sensitivity.csv beside it:
 the cells that a claim names, once as they are and once under each alternative that may change them. Profile
 `sensitivity` measures these. The second reads what is there and tries each claim under each alternative: with the
 cells measured under it in the place of those that it may change. A claim that lacks one of them is not run there.
+The third prints a table's numbers under each alternative that names it, beside the published ones.
 """
 
 import argparse
@@ -48,6 +50,8 @@ class Alternative:
     """Patterns on ids without the seed."""
     statement: str
     why: str
+    table: str | None = None
+    """A table of which all such cells are measured under it, whether a claim names them or not."""
 
     def words(self, drive: str) -> str:
         """What it overrides on this drive; empty where it says nothing of it."""
@@ -63,7 +67,7 @@ def alternatives(paper: papers.Paper) -> list[Alternative]:
     """A paper's alternatives. Raises TableError for an id that stands there twice."""
     path = paper.folder / ABOUT
     found = [
-        Alternative(said["id"], said["set"], tuple(said["cells"]), said["statement"], said["why"])
+        Alternative(said["id"], said["set"], tuple(said["cells"]), said["statement"], said["why"], said.get("table"))
         for said in config.read_yaml(path, "sensitivity")["alternatives"]
     ]
     names = [one.id for one in found]
@@ -110,7 +114,7 @@ def cells_named(claim: claims.Claim, rows: list[dict]) -> set[str] | None:
 
 def sheet_rows(paper: papers.Paper) -> list[dict[str, str]]:
     """The sheet's lines: of each setting one with the cells that a claim names, and one with them under all
-    alternatives that may change them."""
+    alternatives that may change them. An alternative with a table takes all cells of it."""
     planned = {}
     for row in cells.sheet(paper.id):
         cell = cells.Cell(paper.id, row["controller"], row["drive"], row["tags"], row["scheduler"], row["file_system"],
@@ -123,10 +127,12 @@ def sheet_rows(paper: papers.Paper) -> list[dict[str, str]]:
     known = alternatives(paper)
     found: dict[tuple, list[str]] = {}
     for cell_id, (cell, row) in planned.items():
-        if cell_id not in named:
+        tables = row["tables"].split()
+        mine = [one for one in known if one.changes(cell_id, cell.drive) and (cell_id in named or one.table in tables)]
+        if cell_id not in named and not mine:
             continue
         words = " ".join([cell.workload, *cell.words])
-        others = "|".join(one.words(cell.drive) for one in known if one.changes(cell_id, cell.drive))
+        others = "|".join(one.words(cell.drive) for one in mine)
         setting = tuple(row[name] for name in ("controller", "drive", "array", "tags", "scheduler", "file_system"))
         found.setdefault((row["tables"], *setting, row["scale"], ""), []).append(words)
         if others:
@@ -239,6 +245,31 @@ def readable(paper: papers.Paper, found: list[dict]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def amount(entry: entries.Entry) -> str:
+    """A reproduced number with three significant digits, or why there is none."""
+    return entry.reason if entry.reproduced is None else f"{entry.reproduced:.3g}"
+
+
+def table_under(paper: papers.Paper, frame: pd.DataFrame, table: str) -> str:
+    """A table's numbers as shipped and under each alternative that names the table, as Markdown: in the table's unit,
+    and only those numbers that one of them may change. Raises TableError if no alternative names the table."""
+    known = [one for one in alternatives(paper) if one.table == table]
+    if not known:
+        raise TableError(f"{paper.folder / ABOUT}: no alternative names table {table!r}; give one `table: {table}`")
+    frames = [without_words(frame), *(under(frame, one) for one in known)]
+    build = paper.builder(table)
+    entered = [{(e.published.row, e.published.column): e for e in build(frame=one, drives={})} for one in frames]
+    lines = [f"| row | column | published | {AS_IS} | {' | '.join(one.id for one in known)} |"]
+    lines += ["|---|---" + "|---" * (len(known) + 2) + "|"]
+    for place, first in entered[0].items():
+        touched = [any(one.changes(cell, cell_names.drive_of(cell)) for cell in first.cells) for one in known]
+        if any(touched):
+            said = [amount(each[place]) if may else "." for each, may in zip(entered[1:], touched, strict=True)]
+            words = [*place, first.published.value or "", amount(first), *said]
+            lines.append(f"| {' | '.join(words)} |")
+    return "\n".join(lines) + "\n"
+
+
 def make(args: argparse.Namespace) -> None:
     """Write the sheet, or the verdicts."""
     paper = papers.paper(args.paper)
@@ -249,8 +280,12 @@ def make(args: argparse.Namespace) -> None:
         raise ClaimError("--results and --out: give both, such as results/sensitivity and claims.md")
     ids = [cell.id for cell in cells.paper_cells(PROFILE, paper.id)]
     there = [cell for cell in ids if (args.results / "cells" / cell / "result.json").is_file()]
-    found = tried(paper, load.load_cells(args.results, there))
+    frame = load.load_cells(args.results, there)
     args.out.parent.mkdir(parents=True, exist_ok=True)
+    if args.table:
+        args.out.write_text(table_under(paper, frame, args.table))
+        return
+    found = tried(paper, frame)
     args.out.write_text(readable(paper, found))
     if args.csv:
         with args.csv.open("w", newline="") as file:
@@ -263,6 +298,7 @@ def main(argv: list[str] | None = None) -> int:
     """Command line; see the module's text."""
     parser = command.parser(__doc__, "paper")
     parser.add_argument("--sheet", action="store_true", help="write the paper's sensitivity.csv")
+    parser.add_argument("--table", help="print this table under each alternative that names it, and no verdicts")
     parser.add_argument("--results", type=Path, help="results/sensitivity, as far as they are there")
     parser.add_argument("--out", type=Path, metavar="MD", help="the table of verdicts")
     parser.add_argument("--csv", type=Path, help="the same with what each verdict is from")
