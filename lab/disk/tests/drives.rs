@@ -132,8 +132,8 @@ fn the_host_bus_caps_the_sum() {
     println!("ATA behind PCI, drives 1 2 3 4 8: {rates:?} KB/s");
     assert!(rates.iter().all(|r| *r <= 98_500), "{rates:?}");
     assert!(rates[1] * 100 / rates[0] > 195, "{rates:?}");
-    // Fractions of a MB/s count.
-    assert!(rates[3] > 97_000 && rates[4] > 97_500, "{rates:?}");
+    // Fractions of a MB/s count: no bus of 98 MB/s gives so much.
+    assert!(rates[3] > 97_000 && rates[4] > 98_000, "{rates:?}");
 }
 
 #[test]

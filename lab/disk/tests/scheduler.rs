@@ -96,19 +96,21 @@ fn the_window_decides_which_write_gets_room() {
     assert_eq!(order_of("queue_window_commands = 2"), [10, 70, 90, 30]);
 }
 
-/// When the second of three reads that wait for the first has been read, of sector 30.
-fn second_read(selection_ns: i64) -> i64 {
+/// When the first of three reads that wait for sector 10 has been read; the others are far.
+fn second_read(lbn: u64, selection_ns: i64) -> i64 {
     let settings = format!("{SPTF}queue_selection_ns = {selection_ns}");
-    let reads = [10, 30, 60, 90].map(|lbn| (0, Read, lbn, 1));
+    let reads = [10, lbn, 60, 90].map(|lbn| (0, Read, lbn, 1));
     let lines = run(&mut small_lab(&settings), &reads);
     lines[1].medium.unwrap()
 }
 
 #[test]
 fn choosing_costs_nothing_while_the_arm_is_at_work() {
-    // Sector 10 is read by 1.1 ms. Three wait: the drive has looked at them by then.
+    // Sector 10 is read by 1.1 ms. Three wait: the drive has looked at them by then. Had it begun
+    // to look only then, sector 20 would have passed.
     for selection_ns in [0, 1000, 11 * TENTH / 3] {
-        assert_eq!(second_read(selection_ns), 3 * MS + TENTH, "{selection_ns}");
+        let done = second_read(20, selection_ns);
+        assert_eq!(done, 2 * MS + TENTH, "{selection_ns}");
     }
 }
 
@@ -116,8 +118,8 @@ fn choosing_costs_nothing_while_the_arm_is_at_work() {
 fn the_arm_waits_for_a_long_choice() {
     // Chosen at 2.7 ms, in time for sector 30; at 3.3 ms, when 30 has passed: 60 is the nearest,
     // and so on, and 30 comes a turn later.
-    assert_eq!(second_read(9 * TENTH), 3 * MS + TENTH);
-    assert_eq!(second_read(11 * TENTH), 13 * MS + TENTH);
+    assert_eq!(second_read(30, 9 * TENTH), 3 * MS + TENTH);
+    assert_eq!(second_read(30, 11 * TENTH), 13 * MS + TENTH);
 }
 
 #[test]
