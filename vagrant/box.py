@@ -18,7 +18,7 @@ import shutil
 import tarfile
 from pathlib import Path
 
-from lab.cell import boot, lock
+from lab.cell import attempt, boot, job, lock
 from lab.cell.errors import SpindleError
 from lab.guest import portable
 from lab.guest.host import MTIME, REPOSITORY, BuildError, build_folder, one_message, run, sha256
@@ -151,6 +151,14 @@ def write_programs(name: str, folder: Path) -> None:
     (folder / "build").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
+def drive_bytes(controller: str, drive: str, build: Path, scratch: Path) -> int:
+    """Size of a drive of the catalogue, as a guest of the lab sees it."""
+    one = attempt.run_of(attempt.parse(["--controller", controller, "--drive", drive, "--tags", "none"]))
+    topology = scratch / "topology.toml"
+    topology.write_text(job.topology_text(one, str(REPOSITORY / "lab/disk/catalogue")), encoding="utf-8")
+    return boot.disk_bytes(build, topology, job.disk_units(one.array)[0])
+
+
 def make(name: str, disk: Path | None, build: Path) -> Path:
     """Make the box of a system; returns its file."""
     if name not in NAMES:
@@ -175,10 +183,11 @@ def make(name: str, disk: Path | None, build: Path) -> Path:
             "sha256": sha256(new / f"{name}.box"),
             "packages": packages,
             "disks": [
-                {"controller": controller, "drive": drive, "serial": serial, "bytes": boot.drive_bytes(build, drive)}
+                {"controller": controller, "drive": drive, "serial": serial,
+                 "bytes": drive_bytes(controller, drive, build, scratch)}
                 for controller, drive, serial in DISKS
             ],
-        }
+        }  # fmt: skip
         (new / "box.json").write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.rmtree(target, ignore_errors=True)
