@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Which of a paper's claims have another verdict if an assumption is another.
 
-    python -m analysis.sensitivity --paper PAPER --sheet
-    python -m analysis.sensitivity --paper PAPER --results results/sensitivity --out MD --csv CSV
-    python -m analysis.sensitivity --paper PAPER --results results/sensitivity --table TABLE --out MD
+    spindle sensitivity PAPER --sheet
+    spindle sensitivity PAPER --out MD --csv CSV
+    spindle sensitivity PAPER --table TABLE --out MD
 
 paper/<paper>/sensitivity.yaml has the assumptions' alternatives. The first command writes sensitivity.csv beside it:
 the cells that a claim names, once as they are and once under each alternative that may change them. Profile

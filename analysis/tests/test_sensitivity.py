@@ -36,7 +36,7 @@ def verdicts(found, claim):
 def test_sheet_is_what_claims_and_alternatives_make():
     written = config.read_sheet(PAPER.folder / sensitivity.SHEET)
     made = [row for line in sensitivity.sheet_rows(PAPER) for row in sheets.expand(line)]
-    assert [row for _, row in written] == made, f"python -m analysis.sensitivity --paper {PAPER.id} --sheet"
+    assert [row for _, row in written] == made, f"spindle sensitivity {PAPER.id} --sheet"
 
 
 def test_table_under_alternatives_has_each_number_that_one_of_them_may_change():
