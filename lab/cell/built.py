@@ -366,9 +366,12 @@ def drop_damaged(build: Path) -> list[str]:
 
 
 def used_by(run: cells.Run) -> list[str]:
-    """Things that a run boots and mounts."""
+    """Things that a run boots and mounts, and the guest that made the file system it starts from."""
+    guest_things = [run.guest.thing]
+    if not all(cell.raw for cell in run.cells):
+        guest_things.append(guests.guest(run.guest.makes_images).thing)
     arrays = ["volumes"] if volumes.software(run.array) else []
-    return ["disk", "qemu", run.guest.thing, *arrays, *(f"workloads/{name}" for name in run.workloads)]
+    return ["disk", "qemu", *dict.fromkeys(guest_things), *arrays, *(f"workloads/{name}" for name in run.workloads)]
 
 
 def check_all(run: cells.Run, build: Path) -> dict[str, str]:

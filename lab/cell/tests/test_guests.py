@@ -112,6 +112,16 @@ def test_guests_freebsd_makes_its_own_file_systems_and_debian_those_of_linux(lab
     assert shared == identity.image_of(replace(one, file_system="ext3-ordered"))
 
 
+def test_guests_a_run_on_a_file_system_uses_the_guest_that_made_it(lab):
+    one = on("debian")
+    assert "guest" not in built.used_by(one)
+    cell = replace(one.cells[0], workload="postmark", words=(), file_system="ext3-ordered")
+    there = replace(one, cells=(cell,))
+    assert {"guest", "guests/debian"} <= set(built.used_by(there))
+    labels = {label: label for name in built.used_by(there) for label in built.THINGS[name].labels}
+    assert identity.of_run(there, labels)[cell.id]["guest"] == "guests/debian"
+
+
 def test_guests_result_names_the_guest(lab):
     run.serve("smoke", RUN)
     lean = cells.run("smoke", RUN).cells[0]
