@@ -228,7 +228,7 @@ for run_id, run in RUNS.items():
             ancient(volume_tools(run.array)),
             [ancient(workload_image(name)) for name in run.workloads],
             ancient(start_image(run)),
-            planning.again() if run_id in STALE else [],
+            planning.again() if run_id in STALE or planning.lacks_results(PROFILE, run) else [],
             progress.asked_for(run_id),
         output:
             [paths.result_path(PROFILE, cell.id) for cell in run.cells],

@@ -51,8 +51,7 @@ class Plan:
         return {run.id: moved for run in cells.runs(self.profile).values() if (moved := self.stale(run))}
 
     def stale(self, run: cells.Run) -> list[str]:
-        """Inputs that moved since a run's results were made; none where those that are there hold. What is missing
-        Snakemake sees itself."""
+        """Inputs that moved since a run's results were made; none where those that are there hold."""
         results = []
         for cell in run.cells:
             path = paths.ROOT / paths.result_path(self.profile, cell.id)
@@ -79,6 +78,11 @@ class Plan:
 def plan(profile: str) -> Plan:
     """The plan of a profile, from what lies here now."""
     return Plan(profile, built.known_labels(paths.build()))
+
+
+def lacks_results(profile: str, run: cells.Run) -> bool:
+    """Some result of the run is not there. Snakemake does not look for one behind a table that is there already."""
+    return not all((paths.ROOT / paths.result_path(profile, cell.id)).is_file() for cell in run.cells)
 
 
 def again() -> list[str]:

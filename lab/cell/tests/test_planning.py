@@ -105,6 +105,15 @@ def test_planning_results_of_an_older_format(results):
     assert stale() == {RUNS[1]: ["reader"]}
 
 
+def test_planning_a_run_that_lacks_a_result_is_named(results):
+    one = cells.run(PROFILE, RUNS[1])
+    assert not planning.lacks_results(PROFILE, one)
+    (paths.ROOT / paths.result_path(PROFILE, one.cells[-1].id)).unlink()
+    assert planning.lacks_results(PROFILE, one)
+    # what is there still holds
+    assert RUNS[1] not in stale()
+
+
 def test_planning_writes_nothing(results):
     def everything():
         return {path: path.stat().st_mtime_ns for path in paths.ROOT.rglob("*")}
