@@ -356,23 +356,38 @@ def commit() -> str:
     return head.stdout.strip() + ("+" if changed.stdout.strip() else "")
 
 
-def report_text(chosen: str, outcomes: dict[str, Outcome], tested: str, cores: int, total_s: float) -> str:
-    """The page that `make nightly` leaves, to be committed."""
-    good = sum(outcome.trouble is None for outcome in outcomes.values())
+def row_of(name: str, outcome: Outcome, tested: str) -> str:
+    """A part's line in the page."""
+    said = [f"{outcome.tests} tests, {outcome.skipped} skipped"] if outcome.tests else []
+    verdict = f"**failed**: {outcome.trouble}" if outcome.trouble else "passed"
+    words = [verdict, f"`{tested}`", minutes(outcome.seconds), "; ".join([*said, *outcome.figures])]
+    return " | ".join([f"| {name}", *(word.replace("|", "\\|") for word in words)]) + " |"
+
+
+def rows_in(page: str) -> dict[str, str]:
+    """The lines of parts in a page, by the part's name."""
+    rows = [line for line in page.splitlines() if line.startswith("| ") and not line.startswith("| part |")]
+    return {row.split(" | ")[0].removeprefix("| "): row for row in rows}
+
+
+def report_text(chosen: str, outcomes: dict[str, Outcome], tested: str, cores: int, before: str = "") -> str:
+    """The page that `make nightly` leaves, to be committed. The parts that did not run now keep their lines of the
+    page `before`, with the commit that they ran on."""
+    rows = rows_in(before) | {name: row_of(name, outcome, tested) for name, outcome in outcomes.items()}
+    kept = {part.name for part in parts() if chosen in part.sets}
+    rows = {name: row for name, row in rows.items() if name in kept or name in outcomes}
+    failed = sum("| **failed**" in row for row in rows.values())
     lines = [
         "# The last nightly run",
         "",
-        f"`make {chosen}` wrote this page. It ran on commit `{tested}`, on {cores} cores, and took {minutes(total_s)}.",
-        f"Of its {len(outcomes)} parts {good} passed.",
+        f"`make {chosen}` wrote this page on {cores} cores. Of its {len(rows)} parts {len(rows) - failed} passed.",
+        "A part that was mended and run alone (`python tests/gate.py nightly --only PART --report docs/nightly.md`)"
+        " has another commit than the rest. A + says that there were changes on top of the commit.",
         "",
-        "| part | outcome | time | what it says |",
-        "|---|---|---|---|",
+        "| part | outcome | commit | time | what it says |",
+        "|---|---|---|---|---|",
+        *rows.values(),
     ]
-    for name, outcome in outcomes.items():
-        said = [f"{outcome.tests} tests, {outcome.skipped} skipped"] if outcome.tests else []
-        words = "; ".join([*said, *outcome.figures]).replace("|", "\\|")
-        verdict = f"**failed**: {outcome.trouble}".replace("|", "\\|") if outcome.trouble else "passed"
-        lines.append(f"| {name} | {verdict} | {minutes(outcome.seconds)} | {words} |")
     return "\n".join(lines).replace(f"{ROOT}/", "") + "\n"
 
 
@@ -410,7 +425,9 @@ def main(argv: list[str] | None = None) -> int:
     print(f"== {minutes(sum(outcome.seconds for outcome in outcomes.values())):>13}  in sum, in {minutes(total_s)}")
     if options.report:
         partial = options.report.with_name(f".{options.report.name}.new")
-        partial.write_text(report_text(options.set, outcomes, tested, cores, total_s), encoding="utf-8")
+        # All that belong to the set ran: what stood there before says nothing more.
+        before = options.report.read_text(encoding="utf-8") if options.only and options.report.exists() else ""
+        partial.write_text(report_text(options.set, outcomes, tested, cores, before), encoding="utf-8")
         partial.replace(options.report)
         print(f"== {options.report} has the outcome; commit it")
     print(
