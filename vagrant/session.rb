@@ -49,10 +49,12 @@ module Spindle
   end
 
   # The plugin chooses the controller of the system disk only. Without a word of ours libvirt puts an LSI 53C895A before
-  # the SCSI disks, which the lab does not have.
-  module VirtioScsi
+  # the SCSI disks, which the lab does not have. The channel is for an agent of QEMU's that nobody asks; the path of its
+  # socket would be too long for an ordinary user's libvirt where the home's name is a long one.
+  module Machine
     def to_xml(*arguments)
-      super.sub('<devices>', "<devices>\n<controller type='scsi' model='virtio-scsi' index='0'/>")
+      with_controller = super.sub('<devices>', "<devices>\n<controller type='scsi' model='virtio-scsi' index='0'/>")
+      with_controller.gsub(%r{<channel\b.*?</channel>}m, '')
     end
   end
 end
@@ -61,7 +63,7 @@ begin
   require 'vagrant-libvirt/action'
   require 'vagrant-libvirt/driver'
   VagrantPlugins::ProviderLibvirt::Driver.prepend(Spindle::UserNetwork)
-  VagrantPlugins::ProviderLibvirt::Action::CreateDomain.prepend(Spindle::VirtioScsi)
+  VagrantPlugins::ProviderLibvirt::Action::CreateDomain.prepend(Spindle::Machine)
 rescue LoadError
   raise Vagrant::Errors::VagrantError.new, 'vagrant-libvirt is missing: envs/bootstrap boxes installs it'
 end

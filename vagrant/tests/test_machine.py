@@ -46,7 +46,7 @@ def test_a_box_its_machine_and_the_lab(user, tmp_path):
         began = time.monotonic()
         done = call()
         took[name] = time.monotonic() - began
-        assert done.returncode == 0, f"{name}: {done.stdout[-2000:]}{done.stderr[-2000:]}"
+        assert done.returncode == 0, f"{name}: {done.stdout[-2000:]}{done.stderr[:4000]}"
         return done
 
     def vagrant(name: str, *words: str) -> subprocess.CompletedProcess:
