@@ -196,7 +196,9 @@ ABOUT = {
     "lab/disk": "the program spindle-disk",
     "lab/disk/draw": "the catalogue for people",
     "lab/disk/import": "DiskSim's files",
-    "lab/disk/replay": "request lists",
+    "lab/disk/replay": "request lists, the replay loop",
+    "lab/disk/python": "the model for Python",
+    "lab/disk/python/package": "spindle_disk: the model as a library",
     "lab/disk/model": "what QEMU links: disks in virtual time",
 }
 """What a box says under its name; a new folder has nothing there."""
@@ -232,6 +234,9 @@ def place(path: Path) -> str:
     """The box that a Python file belongs to."""
     if path.parts[0] == "paper" and len(path.parts) > 2:
         return "paper/<paper>"
+    if path.is_relative_to(CRATES / "python"):
+        # The package, which has the crate of the same folder beneath it.
+        return str(CRATES / "python" / "package")
     return "/".join(path.parts[:2]) if path.parts[0] == "lab" else path.parts[0]
 
 

@@ -157,7 +157,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Error> {
             place: &place,
             trace: write.as_mut().map(|write| write as _),
         };
-        run::run(&mut lab, 0, unit, &requests, &plan, ends)?
+        run::run(&mut lab, &mut 0, unit, &requests, &plan, ends)?
     };
     if let Some(file) = trace {
         file.finish()?;

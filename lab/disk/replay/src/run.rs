@@ -78,33 +78,36 @@ pub struct Outcome {
     pub start_ns: i64,
     /// Of the requests that were submitted, in their order.
     pub times: Vec<Times>,
-    /// The present of the lab, which is at rest then.
-    pub now_ns: i64,
 }
+
+/// Takes bytes of a trace, whole lines at a time.
+pub type Sink<'a> = &'a mut dyn FnMut(&[u8]) -> Result<(), Error>;
 
 /// Where a replay gets its place for messages, and leaves its trace.
 pub struct Ends<'a> {
     /// Names a request by its index, for messages.
     pub place: &'a dyn Fn(usize) -> String,
     /// Takes the bytes of the trace; None: it is left in the lab.
-    pub trace: Option<&'a mut dyn FnMut(&[u8]) -> Result<(), Error>>,
+    pub trace: Option<Sink<'a>>,
 }
 
-/// Runs `requests` through `unit` of a lab that is idle at `now_ns`, and whose completions were all
-/// taken, until nothing is pending or the power is cut.
+/// Runs `requests` through `unit` of a lab that is idle at `clock_ns`, and whose completions were all
+/// taken, until nothing is pending or the power is cut. `clock_ns` is the lab's present behind it,
+/// also after an error.
 ///
 /// # Errors
 /// A plan that cannot be carried out, a lab that is not idle, a request that the unit refuses
 /// (named by `ends.place`), the end of simulated time, or an error of `ends.trace`.
 pub fn run(
     lab: &mut Lab,
-    now_ns: i64,
+    clock_ns: &mut i64,
     unit: u32,
     requests: &[Request],
     plan: &Plan,
     ends: Ends,
 ) -> Result<Outcome, Error> {
     plan.check()?;
+    let now_ns = *clock_ns;
     let start_ns = match plan.seed {
         Some(seed) => now_ns + lab.reset(now_ns, "replay", seed)?,
         None if lab.idle() => now_ns,
@@ -119,7 +122,7 @@ pub fn run(
         requests,
         lab,
         unit,
-        now_ns,
+        clock_ns,
         times: Vec::with_capacity(requests.len()),
         ends,
         buffer: vec![0; 1 << 16],
@@ -136,7 +139,6 @@ pub fn run(
     replay.finish()?;
     Ok(Outcome {
         start_ns,
-        now_ns: replay.now_ns,
         times: replay.times,
     })
 }
@@ -147,7 +149,7 @@ struct Replay<'a, 'e> {
     lab: &'a mut Lab,
     unit: u32,
     /// The lab's present.
-    now_ns: i64,
+    clock_ns: &'a mut i64,
     /// Of the requests submitted so far.
     times: Vec<Times>,
     ends: Ends<'e>,
@@ -213,7 +215,7 @@ impl Replay<'_, '_> {
                 path: (self.ends.place)(cookie),
                 message: e.to_string(),
             })?;
-        self.now_ns = at_ns;
+        *self.clock_ns = at_ns;
         self.times.push(Times {
             arrival_ns: at_ns,
             done_ns: NEVER,
@@ -230,7 +232,7 @@ impl Replay<'_, '_> {
             )));
         }
         self.lab.advance(to_ns);
-        self.now_ns = to_ns;
+        *self.clock_ns = to_ns;
         Ok(())
     }
 
