@@ -99,7 +99,8 @@ bindings:
 
 notebooks:
 	@envs/bootstrap build notebooks
-	@$(SPINDLE) run --profile smoke notebooks
+	@PATH="$(abspath $(BIN)):$$PATH" $(SPINDLE) run --profile smoke notebooks
+	@echo "results/smoke/notebooks/ has the notebooks with what they printed, and their figures"
 
 doctor:
 	@envs/bootstrap --doctor build tex test

@@ -24,7 +24,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PICTURE = ROOT / "docs" / "structure.svg"
-PACKAGES = ("lab", "workloads", "vagrant", "analysis", "paper", "cli")
+PACKAGES = ("lab", "workloads", "vagrant", "analysis", "paper", "cli", "notebooks")
 """Folders with Python code that is no test."""
 CRATES = Path("lab/disk")
 APART = ("fuzz",)
@@ -193,6 +193,7 @@ ABOUT = {
     "lab/volumes": "software arrays",
     "lab/qemu": "QEMU",
     "workloads": "the papers' benchmarks",
+    "notebooks": "what the notebooks share",
     "lab/disk": "the program spindle-disk",
     "lab/disk/draw": "the catalogue for people",
     "lab/disk/import": "DiskSim's files",
