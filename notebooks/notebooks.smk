@@ -43,5 +43,8 @@ if PROFILE == "smoke":
                 figures_of(name),
             log:
                 notebook=f"results/smoke/notebooks/{name}.ipynb",
+            params:
+                # Which notebook is run is only asked when the job runs, and `name` is the last one by then.
+                name=name,
             notebook:
-                f"{name}.ipynb"
+                "{params.name}.ipynb"
