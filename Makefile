@@ -16,6 +16,8 @@
 # make bootstrap                           only install what is needed
 # make box NAME=linux|freebsd|windows [DISK=FILE]   pack a system's disk for Vagrant (vagrant/README.md)
 # make relock                              move the locks on purpose: Python, guest packages and their toolchain, volume managers
+# make bindings                            the disk model as a Python library, for build/venv (lab/disk/python/README.md)
+# make notebooks                           run the notebooks: results/smoke/notebooks/ (notebooks/README.md)
 # make clean                               drop built things and results (build/cache stays)
 PROFILE ?= quick
 BUILD := $(if $(SPINDLE_BUILD),$(SPINDLE_BUILD),build)
@@ -28,7 +30,7 @@ TRACES ?= ../shared/disks/disksim
 MINUTES ?= 110
 SUBMAKE := $(MAKE) --no-print-directory
 
-.PHONY: help report box part export import test check nightly bench determinism validation guest guests doctor bootstrap relock clean
+.PHONY: help report box part export import test check nightly bench determinism validation guest guests bindings notebooks doctor bootstrap relock clean
 .PHONY: .clean
 help:
 	@sed -n 's/^# \(make .*\)/\1/p' Makefile
@@ -91,6 +93,15 @@ guests:
 	@$(SPINDLE) run --profile guests guests_table
 	@echo "results/guests/guests.md is ready"
 
+bindings:
+	@envs/bootstrap build
+	@$(BIN)/snakemake --profile config/profiles/smoke bindings
+
+notebooks:
+	@envs/bootstrap build notebooks
+	@PATH="$(abspath $(BIN)):$$PATH" $(SPINDLE) run --profile smoke notebooks
+	@echo "results/smoke/notebooks/ has the notebooks with what they printed, and their figures"
+
 doctor:
 	@envs/bootstrap --doctor build tex test
 
@@ -103,11 +114,13 @@ relock:
 	@envs/bootstrap build
 	@$(BIN)/pip-compile --quiet --generate-hashes --strip-extras --allow-unsafe --no-emit-index-url --no-emit-find-links \
 		--no-annotate --no-header --upgrade --output-file envs/requirements.lock envs/requirements.in
+	@$(BIN)/pip-compile --quiet --generate-hashes --strip-extras --allow-unsafe --no-emit-index-url --no-emit-find-links \
+		--no-annotate --no-header --upgrade --output-file envs/notebooks.lock envs/notebooks.in
 	@$(BIN)/python -m lab.guest.relock
 	@$(BIN)/python -m lab.volumes.relock
 
 # The locks stay, because a file that somebody waits at must not go. The machine's own Python runs this.
-BUILT := boxes disk domains filesystems guest guest.tmp guests identity logs qemu rebuild run tmp venv volumes wine workloads
+BUILT := bindings boxes disk domains filesystems guest guest.tmp guests identity logs qemu rebuild run tmp venv volumes wine workloads
 clean:
 	@envs/bootstrap --paths
 	@PYTHONDONTWRITEBYTECODE=1 $(or $(PYTHON),python3) -m lab.cell.lock --alone --refuse --what 'make clean' clean results -- \

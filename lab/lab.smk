@@ -29,6 +29,7 @@ MODEL = built_files("disk")
 QEMU = built_files("qemu")
 GUEST = built_files("guest")
 VOLUMES = built_files("volumes")
+BINDINGS = built_files("bindings")
 
 
 def guest_files(run):
@@ -89,6 +90,20 @@ rule model:
     threads: workflow.cores
     shell:
         "{BUILD_MODEL}"
+
+
+rule bindings:
+    output:
+        BINDINGS,
+    log:
+        f"{BUILD}/logs/bindings.log",
+    threads: workflow.cores
+    shell:
+        build_command(
+            "bindings",
+            "--name 'Python library of the disk model' --about '3 min' --log {log}",
+            f"lab/disk/python/build.sh {BUILD} {PYTHON}",
+        )
 
 
 rule qemu:
@@ -194,6 +209,7 @@ for image in IMAGES.values():
 rule lab:
     input:
         MODEL,
+        BINDINGS,
         QEMU,
         GUEST,
         list(dict.fromkeys(file for run in RUNS.values() for file in guest_files(run))),

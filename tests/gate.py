@@ -38,7 +38,7 @@ LAB = "lab builds"
 """What needs the built lab comes after this part."""
 REPORTS = ("analysis", "paper")
 """Their tests run LaTeX, and take as long as all others without the lab."""
-OTHERS = ("lab", "workloads", "vagrant", "cli", "tests")
+OTHERS = ("lab", "workloads", "vagrant", "cli", "notebooks", "tests")
 ARRAYS = ("tests/test_arrays.py", "tests/test_ldm.py")
 """As long as all other tests with the lab."""
 AFTER_SMOKE = ("tests/test_import.py", "workloads/fio", "workloads/sqlio")

@@ -24,7 +24,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PICTURE = ROOT / "docs" / "structure.svg"
-PACKAGES = ("lab", "workloads", "vagrant", "analysis", "paper", "cli")
+PACKAGES = ("lab", "workloads", "vagrant", "analysis", "paper", "cli", "notebooks")
 """Folders with Python code that is no test."""
 CRATES = Path("lab/disk")
 APART = ("fuzz",)
@@ -193,10 +193,13 @@ ABOUT = {
     "lab/volumes": "software arrays",
     "lab/qemu": "QEMU",
     "workloads": "the papers' benchmarks",
+    "notebooks": "what the notebooks share",
     "lab/disk": "the program spindle-disk",
     "lab/disk/draw": "the catalogue for people",
     "lab/disk/import": "DiskSim's files",
-    "lab/disk/replay": "request lists",
+    "lab/disk/replay": "request lists, the replay loop",
+    "lab/disk/python": "the model for Python",
+    "lab/disk/python/package": "spindle_disk: the model as a library",
     "lab/disk/model": "what QEMU links: disks in virtual time",
 }
 """What a box says under its name; a new folder has nothing there."""
@@ -232,6 +235,9 @@ def place(path: Path) -> str:
     """The box that a Python file belongs to."""
     if path.parts[0] == "paper" and len(path.parts) > 2:
         return "paper/<paper>"
+    if path.is_relative_to(CRATES / "python"):
+        # The package, which has the crate of the same folder beneath it.
+        return str(CRATES / "python" / "package")
     return "/".join(path.parts[:2]) if path.parts[0] == "lab" else path.parts[0]
 
 

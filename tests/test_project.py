@@ -127,12 +127,24 @@ def test_conda_rust_is_the_crates():
     assert yaml.safe_load(read("envs/conda-build.yaml"))["dependencies"] == [f"rust>={wanted}"]
 
 
-def test_lock_has_hashes_and_no_host():
-    lock = read("envs/requirements.lock")
+@pytest.mark.parametrize("name", ["requirements", "notebooks"])
+def test_lock_has_hashes_and_no_host(name):
+    lock = read(f"envs/{name}.lock")
     assert "://" not in lock
     # What pip-tools says between the entries is no entry.
     for entry in re.split(r"\n(?=\S)", re.sub(r"^\s*#.*\n", "", lock, flags=re.M).strip()):
         assert "--hash=sha256:" in entry, entry.splitlines()[0]
+
+
+def test_notebooks_have_the_versions_of_the_locked_python():
+    """They lie in one environment, so that neither lock may move what the other has put there."""
+    locked, beside = (
+        dict(re.findall(r"^([a-z0-9.-]+)==(\S+)", read(f"envs/{name}.lock"), re.M))
+        for name in ("requirements", "notebooks")
+    )
+    assert "nbconvert" in beside and "nbconvert" not in locked
+    shared = locked.keys() & beside.keys()
+    assert {name: locked[name] for name in shared} == {name: beside[name] for name in shared}
 
 
 @pytest.mark.parametrize("group", ["build", "tex", "test"])

@@ -111,6 +111,14 @@ THINGS = {
             ("model",),
             tools=("rustc",),
         ),
+        # The model as a Python library. No result is made from it.
+        Thing(
+            "bindings",
+            ("disk",),
+            tuple(f"bindings/site/spindle_disk/{name}" for name in ("_model.abi3.so", "*.py", "*.pyi", "py.typed")),
+            (),
+            tools=("rustc",),
+        ),
         Thing(
             "qemu",
             ("qemu", "model"),

@@ -92,6 +92,10 @@ def lab(tmp_path, monkeypatch):
         (build / "guests" / name / "system.img").write_text(name)
         (build / "guests" / name / "manifest.json").write_text(f'{{"lock": "{"1" * 64}", "moved": []}}')
     (build / "disk" / "release" / "libspindle_disk.a").touch()
+    library = build / "bindings" / "site" / "spindle_disk"
+    library.mkdir(parents=True)
+    for name in ("_model.abi3.so", "py.typed"):
+        (library / name).touch()
     show = build / "disk" / "release" / "spindle-disk"
     show.write_text(f'#!/bin/sh\nexec {sys.executable} {HERE / "fake_disk.py"} "$@"\n')
     show.chmod(show.stat().st_mode | stat.S_IXUSR)

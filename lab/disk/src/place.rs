@@ -1,31 +1,11 @@
 // SPDX-License-Identifier: MIT
-//! Where the catalogue lies, from whatever folder the program is called.
+//! Where the catalogue lies.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-/// The catalogue's folder, from a checkout's root.
-const CATALOGUE: &str = "lab/disk/catalogue";
-
-/// The catalogue of the checkout that the caller stands in, or else of the one in which this
-/// program was built; where there is neither, its name from a root.
+/// The catalogue of the checkout that the caller stands in, or of the one in which this program
+/// was built.
 pub fn catalogue() -> PathBuf {
-    // As messages should name it.
-    if Path::new(CATALOGUE).is_dir() {
-        return CATALOGUE.into();
-    }
-    let here = std::env::current_dir().ok();
-    let program = std::env::current_exe().and_then(std::fs::canonicalize).ok();
-    [here, program]
-        .into_iter()
-        .flatten()
-        .find_map(|place| above(&place))
-        .unwrap_or_else(|| CATALOGUE.into())
-}
-
-/// The catalogue of the nearest folder at or above `place` that has one.
-fn above(place: &Path) -> Option<PathBuf> {
-    place
-        .ancestors()
-        .map(|folder| folder.join(CATALOGUE))
-        .find(|folder| folder.is_dir())
+    let program = std::env::current_exe().and_then(std::fs::canonicalize);
+    spindle_replay::place::catalogue(program.ok())
 }

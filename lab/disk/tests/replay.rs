@@ -236,7 +236,7 @@ fn replay_says_what_is_wrong() {
                 &list,
                 &["--depth", "1", "--think-ns", "9223372036854775807"],
             ),
-            "--think-ns 0 to",
+            "the think time must be 0 to",
         ),
         (
             with(&list, &["--trace", "x", "--results", "x"]),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 /// A crate of this folder, and those of its files where figures are made for people, so that they
 /// may be rounded.
-const CORE: [(&str, &[&str]); 2] = [("model", &[]), ("replay", &["validation.rs"])];
+const CORE: [(&str, &[&str]); 2] = [("model", &[]), ("replay", &["validation.rs", "summary.rs"])];
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
