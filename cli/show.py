@@ -56,6 +56,7 @@ def cell(profile: str, cell: str) -> int:
     \b
         spindle show cell ide-piix.deskstar-75gxp.tnone.both.rawio-read-random.s01
     """
+    from analysis import cell_facts
     from lab.cell import cells as lab_cells
     from lab.cell import config, paths, planning, store
     from lab.cell.errors import ConfigError
@@ -68,16 +69,10 @@ def cell(profile: str, cell: str) -> int:
     folder = paths.cell_dir(profile, cell)
     result = store.read_result(paths.ROOT / folder)
     moved = planning.plan(profile).stale(lab_cells.run(profile, known[0].run))
-    rows = [(name, " ".join(f"{key}={text}" for key, text in value.items()) if isinstance(value, dict) else value)
-            for name, value in result["cell"].items()]  # fmt: skip
-    rows.append(("status", result["status"] if result["status"] == "ok" else f"failed: {result['reason']}"))
-    for name, value in (result["metrics"] or {}).items():
-        if name == "phases":
-            rows += [(f"phase {one['name']}", f"{(one['end_ns'] - one['begin_ns']) / 1e9:.3f} s") for one in value]
-        elif not isinstance(value, (dict, list)):
-            rows.append((name, value))
+    rows = [*cell_facts.setting(result), *cell_facts.measured(result)]
+    rows += [(f"phase {name}", took) for name, took in cell_facts.phases((result["metrics"] or {}).get("phases", []))]
     rows.append(("made from", f"another {', '.join(moved)} than lies here" if moved else "what lies here"))
-    rows += [(f"identity {name}", digest[:16]) for name, digest in result["identity"].items()]
+    rows += [(f"identity {name}", digest) for name, digest in cell_facts.made_from(result)]
     rows.append(("files", folder))
     options.table(("cell", cell), rows)
     click.echo(f"measure it again and compare: spindle verify --profile {profile} --cells {cell}")

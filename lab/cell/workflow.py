@@ -105,7 +105,8 @@ def report(profile: str, paper: str | None = None, say: Say = tell) -> int:
     what = f"report of profile {profile}" + (f", {paper}" if paper else "")
     _begin(profile, what, say)
     _check(snakemake(profile, f"{paper}.report" if paper else "report", say=say), what)
-    say(f"results/{profile}/{f'{paper}/' if paper else ''}report.pdf is ready")
+    folder = f"results/{profile}/{f'{paper}/' if paper else ''}"
+    say(f"{folder}report.html is ready, for a browser, and {folder}report.pdf")
     return failures.tell(profile, paper)
 
 
