@@ -168,7 +168,7 @@ const drawCell = async (place, cell) => {
   }
   words.push("Drag to zoom, double-click to see all again; a click in the legend hides a kind.");
   const says = node("p", { class: "sub" }, words.join(" "));
-  const frame = node("div", { class: "trace" });
+  const frame = node("div", { class: "requests" });
   const disks = picture.disks;
   const choose = node("select", { class: "disk" });
   disks.forEach((disk, i) => choose.append(node("option", { value: i }, `${disk.name}: ${disk.requests} requests`)));
