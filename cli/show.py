@@ -64,7 +64,9 @@ def cell(profile: str, cell: str) -> int:
     config.require_profile(profile)
     known = [one for one in lab_cells.cells(profile) if one.id == cell]
     if not known:
-        near = config.nearest(cell, [one.id for one in lab_cells.cells(profile)])
+        near = config.nearest(
+            cell, [one.id for one in lab_cells.cells(profile)], f"spindle status --profile {profile} --cells"
+        )
         raise ConfigError(f"{cell}: profile {profile} has no such cell; {near}")
     folder = paths.cell_dir(profile, cell)
     result = store.read_result(paths.ROOT / folder)
@@ -217,6 +219,8 @@ def claim(profile: str, verdict: str | None, paper: str, claim: str | None) -> i
         return 0
     known = {one["id"]: one for one in listed}
     if claim not in known:
-        raise ConfigError(f"{paper}: there is no claim {claim!r}; {config.nearest(claim, known)}")
+        raise ConfigError(
+            f"{paper}: there is no claim {claim!r}; {config.nearest(claim, known, f'spindle show claim {paper}')}"
+        )
     options.table((claim, ""), known[claim].items())
     return 0

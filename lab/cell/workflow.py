@@ -151,4 +151,5 @@ def _elsewhere(profile: str, word: str) -> str:
     others = [name for name in config.profiles() if name != profile and cells.matching(name, word)]
     if others:
         return f"profile {others[0]} has it: --profile {others[0]}"
-    return config.nearest(word, [one.id for one in cells.cells(profile)])
+    listed_by = f"spindle status --profile {profile} --cells"
+    return config.nearest(word, [one.id for one in cells.cells(profile)], listed_by)
