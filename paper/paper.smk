@@ -249,6 +249,7 @@ rule overview_tex:
     output:
         tex=f"{RESULTS}/report.tex",
         summary=f"{RESULTS}/summary.json",
+        # And the pictures beside it, of papers that have a number to compare.
     log:
         f"{RESULTS}/logs/overview.log",
     params:
