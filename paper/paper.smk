@@ -278,8 +278,10 @@ rule page_shared:
         ancient(PLOTLY),
     output:
         page_parts(RESULTS),
+    log:
+        f"{RESULTS}/logs/page.log",
     shell:
-        "cp {input} {RESULTS}/page/"
+        "cp {input} {RESULTS}/page/ 2>&1 | tee {log}"
 
 
 # It writes the cells' files, too, which lie in the paper's folder page/. They are no output, as Snakemake would remove
