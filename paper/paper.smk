@@ -247,9 +247,9 @@ rule overview_tex:
         expand("paper/{paper}/paper.yaml", paper=PAPERS),
         summaries=expand(f"{RESULTS}/{{paper}}/{{name}}.json", paper=PAPERS, name=["summary", "reference"]),
     output:
+        # And figures/<paper>.pdf of each paper that has a number to compare.
         tex=f"{RESULTS}/report.tex",
         summary=f"{RESULTS}/summary.json",
-        # And the pictures beside it, of papers that have a number to compare.
     log:
         f"{RESULTS}/logs/overview.log",
     params:
