@@ -140,7 +140,7 @@ const drawDisk = (place, cell, disk) => {
     Math.min((phase.end_ns - begin) / 1e9, end), phase.name]).filter(([from, to]) => to > from);
   const layout = {
     margin: { l: 60, r: 10, t: 40, b: 45 }, hovermode: "closest", dragmode: "zoom", font: { size: 12 },
-    legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0 }, plot_bgcolor: "#ffffff",
+    legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0, itemsizing: "constant" }, plot_bgcolor: "#ffffff",
     xaxis: { ...AXIS, title: { text: "virtual time since the first request, s" }, anchor: "y3", range: [0, end] },
     yaxis: { ...AXIS, title: { text: "address, GB" }, domain: [0.44, 1] },
     yaxis2: { ...AXIS, title: { text: "queue depth" }, domain: [0.23, 0.4], rangemode: "tozero" },
