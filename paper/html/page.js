@@ -99,9 +99,15 @@ const KINDS = {
 };
 const kindOf = (op, hit) => KINDS[op + hit] ?? [hit === "f" ? "failed" : `${op} ${hit}`, "#000000", "x"];
 const ratios = { "R": "read", "W": "write", "U": "write with FUA", "F": "flush" };
+// Asked once, because a browser has only a few contexts to give. Without WebGL Plotly draws the same as SVG, slower.
+let webGL = null;
 const hasWebGL = () => {
-  const canvas = document.createElement("canvas");
-  return Boolean(canvas.getContext("webgl2") ?? canvas.getContext("webgl"));
+  if (webGL === null) {
+    const context = document.createElement("canvas").getContext("webgl");
+    webGL = Boolean(context);
+    context?.getExtension("WEBGL_lose_context")?.loseContext();
+  }
+  return webGL;
 };
 // All buttons are named, so that there is none that sends a chart anywhere.
 const CONFIG = { responsive: true, displaylogo: false, showSendToCloud: false,
