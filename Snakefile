@@ -35,12 +35,18 @@ BUILD = str(paths.BUILD)
 PYTHON = sys.executable
 
 
+def page_parts(folder):
+    """What all pages share."""
+    return [f"{folder}/page/{name}" for name in ("page.css", "page.js", "plotly.min.js")]
+
+
 def report_of(paper):
     """What makes up one paper's report. The results, too: a missing one (a failed cell that is to run again) would else
     hide behind newer tables."""
     folder = f"results/{PROFILE}/{paper.id}"
     results = [paths.result_path(PROFILE, cell.id) for cell in lab_cells.paper_cells(PROFILE, paper.id)]
-    return [f"{folder}/report.pdf", f"{folder}/summary.json", *results]
+    pages = [f"{folder}/report.html", *page_parts(f"results/{PROFILE}")]
+    return [f"{folder}/report.pdf", *pages, f"{folder}/summary.json", *results]
 
 
 MEASURED = [paths.result_path(PROFILE, cell.id) for run in RUNS.values() for cell in run.cells]
@@ -48,6 +54,7 @@ REPORT = list(
     dict.fromkeys(
         [
             f"results/{PROFILE}/report.pdf",
+            f"results/{PROFILE}/report.html",
             f"results/{PROFILE}/summary.json",
             *(file for paper in papers.every() for file in report_of(paper)),
         ]

@@ -15,7 +15,7 @@ from lab.cell.errors import SpindleError
 USUAL = {
     "paper": {},
     "table": {},
-    "profile": {"help": "smoke, quick or full"},
+    "profile": {"help": "a folder of config/profiles"},
     "results": {"type": Path, "help": "results/<profile>"},
     "cells": {"type": Path, "help": "file with cell ids, one a line"},
     "tables": {"type": Path, "help": "folder with the tables' CSV files"},

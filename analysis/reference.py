@@ -269,7 +269,7 @@ class Comparison:
 
     shared: int = 0
     """Cells that both have."""
-    same: int = 0
+    equal: list[str] = field(default_factory=list)
     """Of them, those with the same inputs and the same numbers."""
     differ: list[str] = field(default_factory=list)
     """Same inputs, other numbers: one line each."""
@@ -277,6 +277,11 @@ class Comparison:
     """Other inputs: `cell`, `here_ns`, `reference_ns`, `ratio`, `inputs`."""
     unknown: int = 0
     """Finished cells on file systems that the reference does not have."""
+
+    @property
+    def same(self) -> int:
+        """How many are equal."""
+        return len(self.equal)
 
 
 def moved_inputs(line: dict[str, str], there: dict[str, str]) -> list[str]:
@@ -314,7 +319,7 @@ def compare(reference: Reference, results: list[dict]) -> Comparison:
                                 "ratio": here_ns / reference_ns, "inputs": other})  # fmt: skip
             continue
         wrong = differences(result, reference)
-        found.same += not wrong
+        found.equal += [] if wrong else [cell_id]
         found.differ += [f"{cell_id}: {text}" for text in wrong]
     return found
 

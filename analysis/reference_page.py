@@ -24,7 +24,7 @@ def build(paper: str, results: Path, ids: list[str], folder: Path) -> dict:
     results_there = reference.finished_results(about, results)
     found = reference.compare(committed, [one for one in results_there if one["id"] in known])
     return committed.describe() | {
-        "shared": found.shared, "same": found.same, "moved": found.moved, "differ": found.differ,
+        "shared": found.shared, "same": found.same, "equal": found.equal, "moved": found.moved, "differ": found.differ,
         "lacking": {
             table: lacking(folder / f"{table}.csv", folder / reference.table_file(table)) for table in about.shown
         },

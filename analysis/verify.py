@@ -130,7 +130,8 @@ def population(
             )
         if patterns and known:
             raise ConfigError(
-                f"--cells {patterns[0]}: the reference has no such cell; {config.nearest(patterns[0], known)}"
+                f"--cells {patterns[0]}: the reference has no such cell; "
+                f"{config.nearest(patterns[0], known, 'spindle status --profile full --cells')}"
             )
         raise ConfigError("there are no reference numbers to verify; `spindle reference --profile full` takes some")
     return found

@@ -11,6 +11,8 @@ from typing import NoReturn
 
 import click
 
+from lab.cell import paths
+
 
 class Name(click.ParamType):
     """A word that a shell can complete from a list; whether it is a good one is for the lab to say."""
@@ -64,7 +66,7 @@ FILE = click.Path(path_type=Path, resolve_path=True)
 
 def profile(**settings) -> Callable:
     """The option --profile."""
-    settings = {"default": "quick", "show_default": True, "help": "smoke, quick or full"} | settings
+    settings = {"default": "quick", "show_default": True, "help": ", ".join(paths.profiles())} | settings
     # First, because what is completed behind it depends on it.
     return click.option("-p", "--profile", type=PROFILE, is_eager=True, **settings)
 

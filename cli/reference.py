@@ -17,7 +17,7 @@ from cli import options
 
 
 @click.command("reference", help=__doc__)
-@options.profile(default=None, show_default=False, help="take the finished cells of smoke, quick or full")
+@options.profile(default=None, show_default=False, help="take the finished cells of this profile")
 @click.option("--check", is_flag=True, help="compare the results of all profiles, and change nothing")
 @click.option("--paper", type=options.PAPER, help="this one alone; default: all papers")
 @click.option("--out", type=options.FILE, help="another folder than paper/PAPER/reference; needs --paper")

@@ -56,6 +56,7 @@ def cell(profile: str, cell: str) -> int:
     \b
         spindle show cell ide-piix.deskstar-75gxp.tnone.both.rawio-read-random.s01
     """
+    from analysis import cell_facts
     from lab.cell import cells as lab_cells
     from lab.cell import config, paths, planning, store
     from lab.cell.errors import ConfigError
@@ -63,21 +64,17 @@ def cell(profile: str, cell: str) -> int:
     config.require_profile(profile)
     known = [one for one in lab_cells.cells(profile) if one.id == cell]
     if not known:
-        near = config.nearest(cell, [one.id for one in lab_cells.cells(profile)])
+        near = config.nearest(
+            cell, [one.id for one in lab_cells.cells(profile)], f"spindle status --profile {profile} --cells"
+        )
         raise ConfigError(f"{cell}: profile {profile} has no such cell; {near}")
     folder = paths.cell_dir(profile, cell)
     result = store.read_result(paths.ROOT / folder)
     moved = planning.plan(profile).stale(lab_cells.run(profile, known[0].run))
-    rows = [(name, " ".join(f"{key}={text}" for key, text in value.items()) if isinstance(value, dict) else value)
-            for name, value in result["cell"].items()]  # fmt: skip
-    rows.append(("status", result["status"] if result["status"] == "ok" else f"failed: {result['reason']}"))
-    for name, value in (result["metrics"] or {}).items():
-        if name == "phases":
-            rows += [(f"phase {one['name']}", f"{(one['end_ns'] - one['begin_ns']) / 1e9:.3f} s") for one in value]
-        elif not isinstance(value, (dict, list)):
-            rows.append((name, value))
+    rows = [*cell_facts.setting(result), *cell_facts.measured(result)]
+    rows += [(f"phase {name}", took) for name, took in cell_facts.phases((result["metrics"] or {}).get("phases", []))]
     rows.append(("made from", f"another {', '.join(moved)} than lies here" if moved else "what lies here"))
-    rows += [(f"identity {name}", digest[:16]) for name, digest in result["identity"].items()]
+    rows += [(f"identity {name}", digest) for name, digest in cell_facts.made_from(result)]
     rows.append(("files", folder))
     options.table(("cell", cell), rows)
     click.echo(f"measure it again and compare: spindle verify --profile {profile} --cells {cell}")
@@ -222,6 +219,8 @@ def claim(profile: str, verdict: str | None, paper: str, claim: str | None) -> i
         return 0
     known = {one["id"]: one for one in listed}
     if claim not in known:
-        raise ConfigError(f"{paper}: there is no claim {claim!r}; {config.nearest(claim, known)}")
+        raise ConfigError(
+            f"{paper}: there is no claim {claim!r}; {config.nearest(claim, known, f'spindle show claim {paper}')}"
+        )
     options.table((claim, ""), known[claim].items())
     return 0

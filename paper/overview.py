@@ -3,6 +3,8 @@
 
     python -m paper.overview --profile quick --results results/quick --summary results/quick/summary.json --out TEX
 
+Beside the LaTeX it draws figures/<paper>.pdf for each paper that has a number to compare.
+
 Everything comes from the papers' own summary.json and reference.json. Counted are the numbers that a paper prints, not
 those of tables of ours; within a factor is counted only of numbers that can be compared with the paper's. Numbers from
 the reference are another run's: the paper's report prints them because this profile has not measured them at the
@@ -16,7 +18,7 @@ from pathlib import Path
 from analysis import command, numbers, papers
 from analysis.entries import NOT_RUN
 from analysis.summary import glance
-from paper import tex
+from paper import distance, tex
 
 SCHEMA = "spindle-overview/1"
 NEAR, FAR = 1.25, 2.0
@@ -98,7 +100,12 @@ def made(args: argparse.Namespace) -> str:
     ]
     found = [describe(paper, *files) for paper, files in zip(papers.every(), read, strict=True)]
     args.summary.write_text(command.as_json({"schema": SCHEMA, "profile": args.profile, "papers": found}))
-    return tex.render([tex.HERE], "overview.tex.j2", context(args.profile, args.commit, found))
+    seen = context(args.profile, args.commit, found)
+    for one, paper, (rows, _) in zip(seen["papers"], papers.every(), read, strict=True):
+        picture = args.out.parent / "figures" / f"{paper.id}.pdf"
+        labels = {table: table_label(table) for table in paper.printed}
+        one["figure"] = f"figures/{picture.name}" if distance.draw(rows["numbers"], labels, picture) else ""
+    return tex.render([tex.HERE], "overview.tex.j2", seen)
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 # From table data to LaTeX, figures and the reports: one for each paper, and the overview of all.
+import importlib.util
 import subprocess
 from pathlib import Path
 
@@ -7,6 +8,7 @@ from analysis import papers
 
 PAPER_CODE = sorted(str(path) for path in Path("paper").glob("*.py"))
 TABLE_TEMPLATES = ["paper/notes.tex.j2", "paper/table.tex.j2"]
+PLOTLY = str(Path(importlib.util.find_spec("plotly").origin).parent / "package_data" / "plotly.min.js")
 PAGE_TEMPLATES = sorted({str(path) for path in Path("paper").glob("*.j2")} - set(TABLE_TEMPLATES))
 NUMBERS_CODE = expand(
     "analysis/{name}.py",
@@ -22,6 +24,9 @@ localrules:
     lab_page,
     report_tex,
     overview_tex,
+    page_shared,
+    paper_page,
+    overview_page,
 
 
 def commit():
@@ -242,6 +247,7 @@ rule overview_tex:
         expand("paper/{paper}/paper.yaml", paper=PAPERS),
         summaries=expand(f"{RESULTS}/{{paper}}/{{name}}.json", paper=PAPERS, name=["summary", "reference"]),
     output:
+        # And figures/<paper>.pdf of each paper that has a number to compare.
         tex=f"{RESULTS}/report.tex",
         summary=f"{RESULTS}/summary.json",
     log:
@@ -263,3 +269,58 @@ rule overview_pdf:
         f"{RESULTS}/logs/overview.pdf.log",
     shell:
         "{PYTHON} -m paper.build --tex {input.tex} --out {output} --log {log}"
+
+
+# The pages for a browser. Plotly's own file lies beside them, so that nothing is fetched when they are opened.
+rule page_shared:
+    input:
+        expand("paper/html/page.{kind}", kind=["css", "js"]),
+        ancient(PLOTLY),
+    output:
+        page_parts(RESULTS),
+    log:
+        f"{RESULTS}/logs/page.log",
+    shell:
+        "cp {input} {RESULTS}/page/ 2>&1 | tee {log}"
+
+
+# It writes the cells' files, too, which lie in the paper's folder page/. They are no output, as Snakemake would remove
+# them all before each run: those that hold stay as they are (paper/cell_page.py).
+rule paper_page:
+    input:
+        lambda wildcards: look_code(wildcards.paper),
+        ANALYSIS_CODE,
+        "lab/cell/trace.py",
+        expand("paper/html/{name}.html.j2", name=["base", "paper"]),
+        lambda wildcards: results_of(wildcards.paper, cell_list.ALL),
+        lambda wildcards: committed(papers.paper(wildcards.paper)),
+        lambda wildcards: table_files(wildcards.paper, papers.paper(wildcards.paper).tables),
+        lambda wildcards: table_files(wildcards.paper, papers.paper(wildcards.paper).committed, "reference."),
+        cells_file("{paper}", cell_list.ALL),
+        expand(f"{RESULTS}/{{{{paper}}}}/{{name}}.json", name=["summary", "reference", "deviations", "lab"]),
+    output:
+        f"{RESULTS}/{{paper}}/report.html",
+    log:
+        f"{RESULTS}/logs/{{paper}}.page.log",
+    params:
+        commit=commit(),
+    shell:
+        "{PYTHON} -m paper.page paper --paper {wildcards.paper} --profile {PROFILE} --results {RESULTS} "
+        "--commit '{params.commit}' --out {output} 2>&1 | tee {log}"
+
+
+rule overview_page:
+    input:
+        PAPER_CODE,
+        ANALYSIS_CODE,
+        expand("paper/html/{name}.html.j2", name=["base", "overview"]),
+        f"{RESULTS}/summary.json",
+    output:
+        f"{RESULTS}/report.html",
+    log:
+        f"{RESULTS}/logs/overview.page.log",
+    params:
+        commit=commit(),
+    shell:
+        "{PYTHON} -m paper.page overview --profile {PROFILE} --results {RESULTS} --commit '{params.commit}' "
+        "--out {output} 2>&1 | tee {log}"

@@ -16,6 +16,8 @@ from paper.errors import RenderError
 from paper.view import MISSING, Table, plain, views
 
 WORST = 6
+DENIED = 6
+"""Claims that do not hold, on the report's first pages."""
 
 
 def render_table(
@@ -74,7 +76,10 @@ def report_context(paper: papers.Paper, profile: str, found: dict, lab: dict, co
         **{name: formatted(summary.glance(part)) for name, part in said.get("glances", {}).items()},
         "groups": [formatted(summary.glance(part), label) for label, part in said["groups"]],
         "factors": [f"{f:g}" for f in summary.WITHIN], "worst": worst,
-        "claims": claims, "verdicts": verdicts, "failures": lab["failures"],
+        "claims": claims, "verdicts": verdicts, "shown_denied": DENIED,
+        # What the paper's own numbers do not bear out says nothing of ours.
+        "denied": [c for c in claims if c["verdict"] is False and c["published_verdict"] is not False],
+        "failures": lab["failures"],
         "paper_verdicts": {name: sum(c["published_verdict"] is value for c in claims)
                            for name, value in (("true", True), ("false", False), ("unprinted", None))},
         "readings": readings_of(paper, claims),

@@ -44,13 +44,18 @@ def environment(folders: list[Path]) -> jinja2.Environment:
     return env
 
 
-def render(folders: list[Path], name: str, context: dict) -> str:
+def filled(env: jinja2.Environment, name: str, context: dict) -> str:
     """A template filled in. Raises RenderError naming template, line and value."""
     try:
-        return environment(folders).get_template(name).render(context)
+        return env.get_template(name).render(context)
     except jinja2.TemplateNotFound as error:
-        raise RenderError(f"template {error.name}: not in {', '.join(map(str, folders))}") from None
+        raise RenderError(f"template {error.name}: not in {', '.join(map(str, env.loader.searchpath))}") from None
     except jinja2.TemplateSyntaxError as error:
         raise RenderError(f"template {error.name}:{error.lineno}: {error.message}") from None
     except jinja2.UndefinedError as error:
         raise RenderError(f"template {name}: {error.message}; give it in the table's view") from None
+
+
+def render(folders: list[Path], name: str, context: dict) -> str:
+    """A LaTeX template of one of these folders, filled in."""
+    return filled(environment(folders), name, context)

@@ -199,7 +199,7 @@ class PlainViews:
     @staticmethod
     def label(row: dict) -> str:
         """An entry of summary.json."""
-        return escape(f"{row['table']}: {row['row']}, {row['column']}")
+        return f"{row['table']}: {row['row']}, {row['column']}"
 
     @staticmethod
     def setting(table: str, row: str) -> str:

@@ -149,7 +149,11 @@ def made(checkout):
         (folder / "cells" / found["id"] / "io.trace").write_bytes(b"")
     latex = shutil.which("latexmk") is not None
     own = f"results/smoke/{TOY}"
-    wanted = [f"{TOY}.report"] if latex else [f"{TOY}.table1", f"{own}/summary.json", f"{own}/figures/rates.pdf"]
+    wanted = (
+        [f"{TOY}.report"]
+        if latex
+        else [f"{TOY}.table1", f"{own}/summary.json", f"{own}/figures/rates.pdf", f"{own}/report.html"]
+    )
     snakemake(checkout, *wanted)
     return checkout / own
 
@@ -172,6 +176,12 @@ def test_new_paper_has_its_summary_and_claim(made):
 
 def test_new_paper_has_its_figure(made):
     assert (made / "figures" / "rates.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_new_paper_has_its_page(made):
+    text = (made / "report.html").read_text()
+    assert "A toy &amp; its disk" in text and 'href="#number/table1/random/read"' in text
+    assert {path.name for path in (made / "page").iterdir()} == {f"{CELL.format(op=op)}.js" for op in RATES}
 
 
 @pytest.mark.skipif(not shutil.which("latexmk"), reason="latexmk is not installed")

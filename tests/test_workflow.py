@@ -40,7 +40,7 @@ def test_workflow_report_lists_every_table_of_every_paper():
     done = dry_run("report")
     assert jobs(done)
     for paper in papers.every():
-        for file in (*(f"tables/{table}.tex" for table in paper.rendered), "report.pdf", "summary.json"):
+        for file in (*(f"tables/{table}.tex" for table in paper.rendered), "report.pdf", "report.html", "summary.json"):
             assert f"results/quick/{paper.id}/{file}" in done.stdout + done.stderr
     assert "results/quick/report.pdf" in done.stdout + done.stderr
 

@@ -13,7 +13,7 @@ import pytest
 
 from cli import options
 from cli.main import COMMANDS, main, spindle, summary
-from lab.cell import archive
+from lab.cell import archive, paths
 
 ROOT = Path(__file__).resolve().parents[2]
 START_S = 0.3
@@ -188,3 +188,9 @@ def test_cli_progress_on_a_terminal_is_one_line_at_the_bottom():
     text = shown.decode()
     assert "[one] line\r\n" in text
     assert "far; [3 of 4]" in text
+
+
+def test_main_help_names_every_profile(capsys):
+    assert main(["run", "--help"]) == 0
+    text = capsys.readouterr().out
+    assert all(name in text for name in paths.profiles())

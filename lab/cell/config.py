@@ -13,7 +13,7 @@ import yaml
 
 from lab.cell import papers, sheets
 from lab.cell.errors import ConfigError
-from lab.cell.paths import ROOT
+from lab.cell.paths import ROOT, profiles
 
 SCHEMAS = ROOT / "config" / "schemas"
 
@@ -25,11 +25,22 @@ def validator(name: str) -> jsonschema.Draft202012Validator:
     return jsonschema.Draft202012Validator(schema)
 
 
-def nearest(word: str, known) -> str:
-    """A hint: the known word nearest to this one, or all of them."""
+NAMED = 40
+"""Of more known words only the first few are named."""
+FEW = 5
+
+
+def nearest(word: str, known, listed_by: str = "") -> str:
+    """A hint: the known word nearest to this one, or all of them. Of more than NAMED the first few, how many more there
+    are, and the command that lists them (`listed_by`)."""
     known = sorted(known)
     close = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
-    return f"did you mean {close[0]!r}?" if close else f"known are: {', '.join(known)}"
+    if close:
+        return f"did you mean {close[0]!r}?"
+    if len(known) <= NAMED:
+        return f"known are: {', '.join(known)}"
+    more = f"known are: {', '.join(known[:FEW])}, and {len(known) - FEW} more"
+    return f"{more}; `{listed_by}` lists them" if listed_by else more
 
 
 def check(data, schema: str, where: str) -> None:
@@ -116,11 +127,6 @@ def read_sheet(path: Path) -> list[tuple[int, dict[str, str]]]:
     except csv.Error as error:
         raise ConfigError(f"{show(path)}:{reader.line_num}: not CSV: {error}; correct the row") from error
     return rows
-
-
-def profiles() -> list[str]:
-    """Names of all profiles."""
-    return sorted(path.parent.name for path in (ROOT / "config/profiles").glob("*/config.yaml"))
 
 
 def require_profile(name: str) -> None:

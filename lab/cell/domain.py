@@ -168,7 +168,9 @@ def run_with(cell_id: str, profile: str | None) -> cells.Run:
             if any(one.id == cell_id for one in run.cells):
                 return run
     known = [one.id for name in profiles for one in cells.cells(name)]
-    raise ConfigError(f"cell: {cell_id!r} is unknown; {config.nearest(cell_id, known)}")
+    raise ConfigError(
+        f"cell: {cell_id!r} is unknown; {config.nearest(cell_id, known, 'spindle status --profile full --cells')}"
+    )
 
 
 def lay_out(run: cells.Run, name: str, build: Path, folder: Path) -> Path:
@@ -190,7 +192,7 @@ def main(argv: list[str] | None = None) -> int:
     """Command line."""
     parser = argparse.ArgumentParser(prog="lab.cell.domain", description=__doc__.splitlines()[0])
     parser.add_argument("cell", metavar="CELL", help="id of a cell")
-    parser.add_argument("--profile", help="smoke, quick or full (default: the first of them that has the cell)")
+    parser.add_argument("--profile", help="a folder of config/profiles (default: the first of them that has the cell)")
     parser.add_argument("--folder", type=Path, metavar="DIR", help="where to (default: build/domains/CELL)")
     options = parser.parse_args(argv)
     try:

@@ -22,6 +22,11 @@ def shown_build() -> str:
         return str(build())
 
 
+def profiles() -> list[str]:
+    """Names of all profiles, by their folders."""
+    return sorted(path.parent.name for path in (ROOT / "config/profiles").glob("*/config.yaml"))
+
+
 def cell_dir(profile: str, cell_id: str) -> Path:
     """Folder of one cell's result, relative to the root."""
     return Path("results") / profile / "cells" / cell_id

@@ -118,7 +118,7 @@ def serve(profile: str, run_id: str, left: Callable[[str, str], str] | None = No
 def main(argv: list[str] | None = None, left: Callable[[str, str], str] | None = None) -> int:
     """Command line; `left` as for `serve`."""
     parser = argparse.ArgumentParser(prog="lab.cell.run", description=__doc__.splitlines()[0])
-    parser.add_argument("--profile", required=True, help="smoke, quick or full")
+    parser.add_argument("--profile", required=True, help="a folder of config/profiles")
     parser.add_argument("--run", required=True, help="run id: <controller>.<drive>.t<tags>.<scheduler>")
     options = parser.parse_args(argv)
     # As an exception it unwinds: QEMU is ended and the scratch folder removed.

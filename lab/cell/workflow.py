@@ -105,7 +105,8 @@ def report(profile: str, paper: str | None = None, say: Say = tell) -> int:
     what = f"report of profile {profile}" + (f", {paper}" if paper else "")
     _begin(profile, what, say)
     _check(snakemake(profile, f"{paper}.report" if paper else "report", say=say), what)
-    say(f"results/{profile}/{f'{paper}/' if paper else ''}report.pdf is ready")
+    folder = f"results/{profile}/{f'{paper}/' if paper else ''}"
+    say(f"{folder}report.html is ready, for a browser, and {folder}report.pdf")
     return failures.tell(profile, paper)
 
 
@@ -150,4 +151,5 @@ def _elsewhere(profile: str, word: str) -> str:
     others = [name for name in config.profiles() if name != profile and cells.matching(name, word)]
     if others:
         return f"profile {others[0]} has it: --profile {others[0]}"
-    return config.nearest(word, [one.id for one in cells.cells(profile)])
+    listed_by = f"spindle status --profile {profile} --cells"
+    return config.nearest(word, [one.id for one in cells.cells(profile)], listed_by)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """How the tables look that are more than a list of numbers."""
 
-from paper.tex import escape
 from paper.view import PlainViews, Table, words
 
 PAPER = "chung2000"
@@ -80,7 +79,7 @@ def label(row: dict) -> str:
     """An entry of summary.json: `Figure 15: read.2.one-deep`."""
     where = row["row"] if row["table"] == "figures" else f"{row['table']} {row['row']}"
     named = where.replace("figure", "Figure ").replace("table", "Table ")
-    return escape(f"{named}: {row['column']}")
+    return f"{named}: {row['column']}"
 
 
 def report(rows: list[dict]) -> dict:

@@ -5,7 +5,6 @@ import statistics
 
 from analysis import numbers
 from analysis.entries import at_full_size, scaled
-from paper.tex import escape
 from paper.view import MISSING, NEAR, RATIO_DIGITS, Cell, Table, shaded, words
 from paper.white2001 import chung
 from paper.white2001.tables import (
@@ -503,9 +502,9 @@ def label(row: dict) -> str:
         kind, side = row["column"].split(".")
         first, second = row["row"].split(".")
         what = f"{first} {second}" if first in OPS else f"{NAMES7[second]} on {HALVES[first]}"
-        return escape(f"Table 7: {side.upper()}, {what}, {kind} array")
+        return f"Table 7: {side.upper()}, {what}, {kind} array"
     if row["table"] not in ("table5", "table6"):
-        return escape(f"Table {number}, {row['row']}, {row['column']}".replace("_", " "))
+        return f"Table {number}, {row['row']}, {row['column']}".replace("_", " ")
     tags, scheduler = row["row"].removeprefix("t").split(".")
     tags = "no tags" if tags == "none" else f"{tags.replace('-', '/')} tags"
     if row["table"] == "table6":
@@ -514,4 +513,4 @@ def label(row: dict) -> str:
     else:
         side, op, pattern = row["column"].split(".")
         what = f"{op} {pattern}"
-    return escape(f"Table {number}: {side.upper()}, {what}, {tags}, scheduler {scheduler}")
+    return f"Table {number}: {side.upper()}, {what}, {tags}, scheduler {scheduler}"

@@ -48,7 +48,7 @@ def test_report_builds_the_lab_first_and_holds_the_results_throughout(pretended,
     assert '"results", true' in (paths.ROOT / "snakemake.holds").read_text()
     printed = capfd.readouterr().out
     assert "Select jobs" not in printed
-    assert printed.endswith("results/smoke/report.pdf is ready\n")
+    assert printed.endswith("and results/smoke/report.pdf\n")
     monkeypatch.setattr(retry, "prepare", lambda profile: [])
     assert workflow.report("smoke", FIRST) == 0
     assert asked()[2:] == [f"{FIRST}.report"]

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
 """The command lines from results to report.tex in the order the rules run them."""
 
+import shutil
 from pathlib import Path
 from unittest import mock
 
 from analysis import deviations, papers, reference, reference_page, summary, tables, traced
-from paper import comparison_page, figures, lab, render, trace_page
+from paper import comparison_page, figures, lab, page, render, trace_page
 from paper.white2001.tests import synthetic, synthetic_traces
 
 PAPER = "white2001"
@@ -13,8 +14,9 @@ ABOUT = papers.paper(PAPER)
 TABLES = ABOUT.rendered
 
 
-def run(root: Path, profile: str = "quick", listed: Path | None = None, **wanted) -> Path:
-    """Everything but the PDF below root/results/<profile>; returns the paper's folder there.
+def run(root: Path, profile: str = "quick", listed: Path | None = None, drawn: bool = True, **wanted) -> Path:
+    """Everything but the PDF below root/results/<profile>; returns the paper's folder there. Without `drawn`, only the
+    data.
 
     The reference is what lies in root/reference, if anything; `listed` are the explanations, the paper's own if None.
     """
@@ -23,10 +25,10 @@ def run(root: Path, profile: str = "quick", listed: Path | None = None, **wanted
         mock.patch.object(reference, "folder", lambda paper: root / "reference"),
         mock.patch.object(deviations, "listed_path", lambda paper: known),
     ):
-        return make(root, profile, **wanted)
+        return make(root, profile, drawn, **wanted)
 
 
-def make(root: Path, profile: str, **wanted) -> Path:
+def make(root: Path, profile: str, drawn: bool, **wanted) -> Path:
     """The command lines."""
     results = root / "results" / profile
     ids = synthetic.write(results, **wanted)
@@ -44,23 +46,37 @@ def make(root: Path, profile: str, **wanted) -> Path:
         if table in ABOUT.committed:
             committed = folder / reference.table_file(table)
             assert tables.main([*name, "--reference", "--out", str(committed)]) == 0
-        drawn = ["table", *name, "--profile", profile]
+        if not drawn:
+            continue
+        given = ["table", *name, "--profile", profile]
         beside = []
         if ABOUT.tables[table].reference in (papers.FILLED, papers.SHOWN):
             beside = ["--reference", str(committed)]
         if table in ABOUT.shown:
             there = ["--csv", str(committed), "--as-reference", "--out", str(committed.with_suffix(".tex"))]
-            assert render.main([*drawn, *there]) == 0
-        assert render.main([*drawn, *beside, "--csv", str(csv), "--out", str(tex)]) == 0
+            assert render.main([*given, *there]) == 0
+        assert render.main([*given, *beside, "--csv", str(csv), "--out", str(tex)]) == 0
     compare(results, cells)
-    draw_traces(results, cells)
+    draw_traces(results, cells) if drawn else trace_data(results, cells)
     made = {name: str(own / f"{name}.json") for name in ("summary", "lab")}
     assert summary.main(["--paper", PAPER, "--tables", str(folder), "--out", made["summary"]]) == 0
     assert lab.main([*cells, "--out", made["lab"]]) == 0
+    if not drawn:
+        return own
     assert figures.main(["--paper", PAPER, "--summary", made["summary"], "--out", str(own / "figures")]) == 0
     report = ["report", "--paper", PAPER, "--profile", profile, "--summary", made["summary"], "--lab", made["lab"]]
     assert render.main([*report, "--out", str(own / "report.tex")]) == 0
     return own
+
+
+def pages(root: Path, own: Path) -> None:
+    """The paper's page, with the files of its cells; `own` is the folder that `run` has returned."""
+    results, name = own.parent, "report.html"
+    (own / "cells").mkdir(exist_ok=True)
+    shutil.copy(results / "cells.txt", own / "cells" / "all.txt")
+    given = ["--paper", PAPER, "--profile", results.name, "--results", str(results), "--out", str(own / name)]
+    with mock.patch.object(reference, "folder", lambda paper: root / "reference"):
+        assert page.main(["paper", *given]) == 0
 
 
 def compare(results: Path, cells: list[str]) -> None:
@@ -73,11 +89,16 @@ def compare(results: Path, cells: list[str]) -> None:
     assert comparison_page.main([*page, "--out", str(results / PAPER / "comparison.tex")]) == 0
 
 
+def trace_data(results: Path, cells: list[str]) -> None:
+    """What is made from traces, of the cells that the arguments `cells` list."""
+    assert traced.main(["--paper", PAPER, *cells, "--out", str(results / PAPER / "tables")]) == 0
+
+
 def draw_traces(results: Path, cells: list[str]) -> None:
     """Figures 1 and 2 and the section on traces, of the cells that the arguments `cells` list."""
     folder, pictures = results / PAPER / "tables", results / PAPER / "figures"
     data = str(folder / "figures.json")
-    assert traced.main(["--paper", PAPER, *cells, "--out", str(folder)]) == 0
+    trace_data(results, cells)
     assert figures.main(["--paper", PAPER, "--results", str(results), "--traces", data, "--out", str(pictures)]) == 0
     page = ["--paper", PAPER, "--data", data, "--summary", str(folder / "io-summary.csv")]
     assert trace_page.main([*page, "--out", str(results / PAPER / "traces.tex")]) == 0
