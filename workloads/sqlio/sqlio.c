@@ -385,8 +385,8 @@ static void write_back(void)
 }
 
 /*
- * How long the processor has been idle since the boot, in ns; 0 where the
- * kernel does not say.  It counts at every way into and out of idling, also
+ * How long the processor has been idle since the boot, in ns; UINT64_MAX
+ * where the kernel does not say.  It counts at every way into and out of idling, also
  * for interrupts (kernel/time/tick-sched.c), so that the rest is what all of
  * the system used: what a process uses (getrusage) leaves out interrupts and
  * what the kernel does later.
@@ -396,14 +396,17 @@ static uint64_t idle_ns(void)
     FILE *list = fopen("/proc/timer_list", "r");
     char line[256];
     uint64_t sum_ns = 0, one_ns;
+    bool found = false;
 
     if (list == NULL)
-        return 0;
+        return UINT64_MAX;
     while (fgets(line, sizeof line, list) != NULL)
-        if (sscanf(line, " .idle_sleeptime : %" SCNu64, &one_ns) == 1)
+        if (sscanf(line, " .idle_sleeptime : %" SCNu64, &one_ns) == 1) {
             sum_ns += one_ns;
+            found = true;
+        }
     fclose(list);
-    return sum_ns;
+    return found ? sum_ns : UINT64_MAX;
 }
 
 /* ---- results ------------------------------------------------------------------ */
@@ -490,7 +493,7 @@ static void run(void)
     printf("metric latency_p95_ns %" PRIu64 "\n", percentile(95));
     printf("metric latency_p99_ns %" PRIu64 "\n", percentile(99));
     printf("metric latency_max_ns %" PRIu64 "\n", latencies_ns[completed - 1]);
-    if (idle_before_ns != 0 && idle_after_ns - idle_before_ns <= elapsed_ns)
+    if (idle_before_ns != UINT64_MAX && idle_after_ns - idle_before_ns <= elapsed_ns)
         printf("metric processor_ns %" PRIu64 "\n", elapsed_ns - (idle_after_ns - idle_before_ns));
     print_line(elapsed_ns, &before, &after);
 }
