@@ -98,6 +98,7 @@ CONFIGURATIONS = {
 PROCESSOR = "Linux's cost on a processor without caches: shapes and orders compare, sizes do not"
 PIO = "the lab has no programmed I/O yet"
 NTFS = "the lab has no file of NTFS in this sheet yet"
+NEVER_FULL = "there is no such size: the largest requests are slower than smaller ones"
 NOT_SWEPT = "the lab has these parts, but the sheet has no such points yet"
 PCI = "a host bus of the paper's other cards or machines, which nothing here runs on"
 MEMORY = "out: the speed of memory, and the lab's processor has no memory bus"
@@ -218,11 +219,12 @@ class Points:
         sizes = (2, 4, 8, 16, 32, 64, 128, 256)
         parts = [self.rate(p, name, op, kib, depth) for kib in sizes]
 
-        def least(*rates: float) -> float:
+        def least(*rates: float) -> float | None:
             enough = [rate >= FULL_SHARE * max(rates) for rate in rates]
-            return float(next(kib for at, kib in enumerate(sizes) if all(enough[at:])))
+            return next((float(kib) for at, kib in enumerate(sizes) if all(enough[at:])), None)
 
-        return derived(p, least, *parts)
+        found = derived(p, least, *parts)
+        return replace(found, reason=NEVER_FULL) if found.reproduced is None and not found.reason else found
 
 
 def derived(p: Published, make: Callable[..., float], *parts: Entry, comparable: bool = True) -> Entry:

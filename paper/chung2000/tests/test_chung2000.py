@@ -129,6 +129,10 @@ def test_numbers_full_rate_is_the_least_size_from_which_all_have_it():
     lct08 = "card-3w5400.quantum-fireball-lct08.t64.both.sqlio-read-sequential-"
     data = frame({f"{lct08}2-1.": 10.0, f"{lct08}4-1.": 19.0, f"{lct08}8-1.": 15.0, lct08: 19.0})
     assert built(data, "figures")["figure26", "one-deep.read.full"].reproduced == 16
+    # Where the largest requests are slower, no size has it from there on.
+    slow = frame({f"{lct08}256-1.": 10.0, lct08: 19.0})
+    entry = built(slow, "figures")["figure26", "one-deep.read.full"]
+    assert entry.reproduced is None and entry.reason == quantities.NEVER_FULL
 
 
 def test_numbers_of_a_processor_are_fitted_and_have_no_ratio():
