@@ -401,7 +401,10 @@ static uint64_t idle_ns(void)
     if (list == NULL)
         return UINT64_MAX;
     while (fgets(line, sizeof line, list) != NULL)
-        if (sscanf(line, " .idle_sleeptime : %" SCNu64, &one_ns) == 1) {
+        if (sscanf(line, " .idle_sleeptime : %" SCNu64, &one_ns) == 1 ||
+            /* ... while a process waited for its disk */
+            sscanf(line, " .iowait_sleeptime: %" SCNu64, &one_ns) == 1 ||
+            sscanf(line, " .iowait_sleeptime : %" SCNu64, &one_ns) == 1) {
             sum_ns += one_ns;
             found = true;
         }
