@@ -29,6 +29,8 @@ METRICS = (
 """Empty where the workload has no such metric."""
 LATENCIES = ("latency_mean_ns", "latency_p50_ns", "latency_p95_ns", "latency_p99_ns", "latency_max_ns")
 """What some workloads report of their requests' times."""
+PROCESSOR = "processor_ns"
+"""What some workloads report of the processor: all that the system spent while they ran."""
 NO_ARRAY = "none"
 """A single disk."""
 PARAMETERS = ("op", "pattern", "depth", "scripts", "sizes")
@@ -54,6 +56,7 @@ COLUMNS = [
     "ns_per_instruction",
     *METRICS,
     *LATENCIES,
+    PROCESSOR,
     *(f"identity_{name}" for name in IDENTITY),
     "lock_guest",
     "lock_moved",
@@ -86,7 +89,7 @@ def flatten(result: dict) -> dict:
     row["parameters"] = " ".join(f"{name}={value}" for name, value in words)
     row |= {"clock": result["clock"]["kind"], "ns_per_instruction": result["clock"]["ns_per_instruction"]}
     row |= {name: metrics.get(name) for name in METRICS}
-    row |= {name: (metrics.get("workload") or {}).get(name) for name in LATENCIES}
+    row |= {name: (metrics.get("workload") or {}).get(name) for name in (*LATENCIES, PROCESSOR)}
     row |= {f"identity_{name}": result["identity"][name] for name in IDENTITY}
     return row | {"lock_guest": result["lock"]["guest"], "lock_moved": ";".join(result["lock"]["moved"])}
 

@@ -59,6 +59,9 @@ class Controller:
     """Buses of one controller, to which its disks are dealt out in turn."""
     several_device: str
     """QEMU -device argument of a controller where there are several disks; {controller} is its number."""
+    card: str
+    """Entry of arrays/ that each drive is behind, where the controller is a card that queues for its drives; empty
+    where the guest's commands go to the drives."""
     several_disk_device: str
     """The same of a disk, whose serial number is its node's name; {index} is its number on its controller, {channel}
     its bus there, and {place} its number on that bus."""
@@ -105,6 +108,7 @@ def controller(name: str) -> Controller:
             disks_each=several["each"],
             channels=several["channels"],
             several_device=several["device"],
+            card=data.get("card", {"value": ""})["value"],
             several_disk_device=several["disk_device"],
         )
     except KeyError as error:

@@ -227,6 +227,16 @@ def check_workload(row: dict, where: str) -> None:
     if row["workload"] == sweep.WORKLOAD:
         sweep.check(row["parameters"].split(), raw, where)
     guests.check_workload(row, where)
+    array = volumes.software(row["array"])
+    if array and array.apart and row["workload"] != sweep.WORKLOAD:
+        raise ConfigError(
+            f"{where}: array {row['array']!r} is disks side by side, which only {sweep.WORKLOAD} takes; "
+            f"write {volumes.NONE}, or an array"
+        )
+    if array and array.apart and not raw:
+        raise ConfigError(
+            f"{where}: array {row['array']!r} is disks side by side, which no file system spans; write {RAW}"
+        )
     if row["workload"] in ONE_DISK_ONLY and row["array"] != volumes.NONE:
         raise ConfigError(
             f"{where}: workload {row['workload']!r} is for one disk, not for array {row['array']!r}; "

@@ -176,12 +176,13 @@ def topology_names(run: cells.Run) -> dict[str, list[str]]:
     topology = parsed(job.topology_text(run, "CATALOGUE"))
     found: dict[str, list[str]] = {"drive": [], "controller": [], "array": []}
     found["drive"] += [f"drives/{unit['drive']}" for unit in topology["unit"] if "drive" in unit]
-    part = "array" if "array" in topology else "controller"
+    # What a card shows singly are drives to the guest: the card is the controller.
+    part = "array" if run.hardware else "controller"
     found[part] += [f"buses/{bus['entry']}" for bus in topology.get("bus", [])]
     for array in topology.get("array", []):
         entry = f"arrays/{array['controller']}"
         values = entry_values(run, entry)
-        found["array"] += [entry, f"buses/{values['host_bus']}", f"buses/{values['member_bus']}"]
+        found[part] += [entry, f"buses/{values['host_bus']}", f"buses/{values['member_bus']}"]
     # The lab itself reads how the controller is attached.
     found["controller"].append(f"controllers/{run.controller}")
     return {part: sorted(set(names)) for part, names in found.items()}

@@ -66,6 +66,9 @@ def queue_settings(run: Run, cell: Cell, disk: str) -> list[tuple[str, str]]:
         (f"{queue}/iosched/front_merges", "0"),
     ]
     settings.append((f"{queue}/nomerges", value("host_merges" if cell.raw else "fs_host_merges")))
+    if cell.raw and cell.workload == sweep.WORKLOAD and not sweep.past_page_cache(cell.parameters):
+        # What the page cache asks of the disk.
+        settings += [(f"{queue}/{name}", value("page_cache_kib")) for name in ("max_sectors_kb", "read_ahead_kb")]
     if not cell.raw:
         settings += [
             # No flushes: the kernel is not to know of the drive's write cache, which stays on.
@@ -123,6 +126,12 @@ def device(run: Run) -> str:
     return array.volume.device if array else f"/dev/{catalogue.controller(run.controller).disk}"
 
 
+def devices(run: Run) -> list[str]:
+    """Device files of what a run's cells use; several where disks stand side by side."""
+    array = volumes.software(run.array)
+    return array.devices if array else [device(run)]
+
+
 def command_settings(run: Run, cell: Cell) -> list[str]:
     """The job's lines that set up the disk under test of a guest whose settings are made by commands."""
     values = {
@@ -177,6 +186,8 @@ def array_lines(run: Run, array: volumes.Software, cell: Cell) -> list[str]:
         if cell.raw:
             # As with file systems: an array that notes its state flushes.
             lines.append(f"set {folder}/queue/write_cache write through")
+    if array.apart:
+        return lines
     # Behind a marker, because its end waits until what was written is on the disks; the next marker needs that.
     lines.append(f"cell {ARRAY_LABEL} 1")
     lines += [*exec_lines(run, array, kind.make if cell.raw else kind.assemble), f"wait_disk {array.disk}", "end"]
@@ -202,7 +213,7 @@ def disk_lines(run: Run, cell: Cell) -> list[str]:
 def workload_command(run: Run, cell: Cell) -> str:
     """The command line of a cell's workload in the guest."""
     if not cell.raw:
-        words = [f"--{key} {value}" for key, value in cell.parameters.items()]
+        words = [f"--{key.replace('_', '-')} {value}" for key, value in cell.parameters.items()]
         program = FS_PROGRAMS.get(cell.workload, cell.workload)
         command = [program, "--dir", MOUNT_POINT, "--seed", str(cell.seed), "--scale", cell.scale, *words]
         prepared = preparation(cell.workload)
@@ -214,7 +225,7 @@ def workload_command(run: Run, cell: Cell) -> str:
             command = ["confined", str(max(least, int(memory * Decimal(cell.scale)) & ~4095)), *command]
         return " ".join(command)
     if cell.workload == sweep.WORKLOAD:
-        return sweep.command(cell.parameters, device(run), cell.seed, run.settings)
+        return sweep.command(cell.parameters, devices(run), cell.seed, run.settings)
     return (
         f"{PROGRAMS[cell.workload]} --device {device(run)} --op {cell.parameters['op']}"
         f" --pattern {cell.parameters['pattern']} --seed {cell.seed}"
@@ -310,7 +321,7 @@ def job_parts(run: Run) -> tuple[list[str], list[list[str]], list[str]]:
     before += run.script
     each = [] if run.script else [marked_lines(run, cell) for cell in run.cells]
     behind = []
-    if array:
+    if array and not array.apart:
         if not run.script and run.cells[0].raw:
             behind += check_lines(run, run.cells[0])
         behind += exec_lines(run, array, array.volume.stop)
@@ -368,7 +379,10 @@ def topology_text(run: Run, catalogue_path: str) -> str:
         for name in ("system", "job", *tools(run), *(f"workload-{name}" for name in run.workloads))
     )
     array = run.hardware
-    disks = hardware_text(run, array) if array else disks_text(run)
+    if array:
+        disks = hardware_text(run, array)
+    else:
+        disks = card_text(run) if catalogue.controller(run.controller).card else disks_text(run)
     return f'schema = "spindle-topology/1"\ncatalogue = "{catalogue_path}"\n{disks}{null_units}{faults_text(run)}'
 
 
@@ -396,8 +410,7 @@ def disks_text(run: Run) -> str:
     limits = catalogue.controller(run.controller)
     cache = "true" if run.settings.value("write_cache") else "false"
     queue = run.settings.value("disk_scheduler_on" if run.cells[0].disk_scheduler else "disk_scheduler_off")
-    several = run.array != volumes.NONE
-    shared = f"\n[host_bus]\nrate_kb_s = {run.settings.value('host_bus_kb_s')}\n" if several else ""
+    shared = host_bus_text(run) if run.array != volumes.NONE else ""
     units = disk_units(run.array)
     buses = [limits.bus_of(number) for number in range(len(units))]
     drives = [
@@ -406,6 +419,37 @@ def disks_text(run: Run) -> str:
         for unit, bus in zip(units, buses, strict=True)
     ]
     return "".join([shared, *(bus_text(bus, limits.bus) for bus in sorted(set(buses))), *drives])
+
+
+def host_bus_text(run: Run) -> str:
+    """The host's bus. What is 0 has no line: a rate of writes that is that of reads, commands that cost nothing."""
+    keys = {"rate_kb_s": "host_bus_kb_s"}
+    if len(disk_units(run.array)) > 1:
+        keys |= {"write_rate_kb_s": "host_bus_write_kb_s", "request_ns": "host_bus_request_ns"}
+    values = {key: run.settings.value(assumption) for key, assumption in keys.items()}
+    return "\n[host_bus]\n" + "".join(f"{key} = {value}\n" for key, value in values.items() if value)
+
+
+def card_text(run: Run) -> str:
+    """Drives behind a card that queues for each: to the guest a disk each, which share the card's link to the host.
+
+    The host's bus has no line: the link's rates were measured through it."""
+    limits = catalogue.controller(run.controller)
+    card = volumes.hardware(limits.card)
+    units = disk_units(run.array)
+    tags = (catalogue.values("drives", run.drive) | run.settings.drive)["max_tags"]
+    buses = "".join(bus_text(number, card.bus) for number in range(len(units)))
+    drives = "".join(
+        f'\n[[unit]]\nname = "m{number}"\ndrive = "{run.drive}"\nbus = "bus{number}"\nmax_tags = {tags}\n'
+        f"member = true\n{set_text('unit', run.settings.drive)}"
+        for number in range(len(units))
+    )
+    shown = "".join(
+        f'\n[[array]]\nname = "{unit}"\ncontroller = "{card.name}"\nmembers = ["m{number}"]\nspares = []\n'
+        f'max_tags = {card.max_tags}\ncard = "card"\n'
+        for number, unit in enumerate(units)
+    )
+    return buses + drives + shown
 
 
 def hardware_text(run: Run, array: volumes.Hardware) -> str:
@@ -487,15 +531,15 @@ def qemu_command(run: Run, build: str, work: str, kernel_append: str) -> list[st
     for name in run.workloads:
         unit = f"workload-{name}"
         command += blockdev(unit, f"{build}/workloads/{name}.erofs", unit, "read-only=on") + virtio(unit, name)
+    # A hardware array and a card decide of the write cache themselves, as their catalogue entries have it.
+    options = [] if run.hardware or limits.card else [cache_option()]
     if volumes.software(run.array):
         units = disk_units(run.array)
         for unit, file in zip(units, disk_files(run), strict=True):
-            command += blockdev(unit, f"{work}/{file}", unit, cache_option())
+            command += blockdev(unit, f"{work}/{file}", unit, *options)
         for argument in limits.devices(units):
             command += ["-device", argument]
         return command
-    # A hardware array has a cache of its own, which its catalogue entry describes.
-    options = [] if run.hardware else [cache_option()]
     command += blockdev("disk", f"{work}/disk.img", "disk0", *options)
     if limits.device:
         command += ["-device", limits.device]

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from functools import lru_cache
 from itertools import pairwise
 
-from lab.cell import agent, cells, config, job, members, sweep, trace, volumes
+from lab.cell import agent, catalogue, cells, config, job, members, sweep, trace, volumes
 from lab.cell.evidence import Evidence, sha256
 
 SCHEMA = "spindle-result/2"
@@ -138,7 +138,7 @@ def run_problem(status: int, killed_because: str | None, console: str, stderr: s
 def metrics_of(cell: cells.Cell, said: agent.CellReport, lines: str) -> dict:
     """Metrics of a cell that ran. Raises ValueError with the reason if its numbers cannot be trusted."""
     requests = trace.parse(lines)
-    if cell.array == volumes.NONE:
+    if cell.array == volumes.NONE and not catalogue.controller(cell.controller).card:
         summary, devices = trace.summarize(requests), {}
     else:
         summary = members.summarize(requests, job.disk_units(cell.array))

@@ -71,14 +71,15 @@ def requests(kib: int, settings: Settings) -> int:
     return max(settings.value("sweep_requests"), settings.value("sweep_bytes") // (kib << 10))
 
 
-def command(parameters: dict[str, str], device: str, seed: int, settings: Settings) -> str:
-    """The command line of a point on the device itself."""
+def command(parameters: dict[str, str], devices: list[str], seed: int, settings: Settings) -> str:
+    """The command line of a point on the device itself, or on several side by side, each with its own requests."""
     options = {name.replace("_", "-"): value for name, value in parameters.items() if name != "by"}
     kib = int(parameters["kib"])
     words = [f"--{name} {value}" for name, value in options.items()]
     work = requests(kib, settings) * (kib << 10)
     program = PROGRAMS[parameters.get("by")]
-    return " ".join([f"{program} --device {device} --seed {seed} --bytes {work}", *words])
+    where = " ".join(f"--device {device}" for device in devices)
+    return " ".join([f"{program} {where} --seed {seed} --bytes {work}", *words])
 
 
 def past_page_cache(parameters: dict[str, str]) -> bool:

@@ -51,6 +51,7 @@ class Volume:
     assemble: tuple[str, ...]
     """Commands that start it again."""
     device: str
+    """Its device file; empty where nothing joins the disks."""
     disk: str
     """Its name in /sys/block; {count} is replaced in the description."""
     check: tuple[str, ...]
@@ -66,6 +67,16 @@ class Software:
 
     volume: Volume
     count: int
+
+    @property
+    def apart(self) -> bool:
+        """Nothing joins its disks: they stand side by side."""
+        return not self.volume.device
+
+    @property
+    def devices(self) -> list[str]:
+        """Device files of what cells use: the array, or each of the disks."""
+        return [f"{LINKS}/disk{number}" for number in range(self.count)] if self.apart else [self.volume.device]
 
     @property
     def disk(self) -> str:

@@ -14,7 +14,10 @@ PANELS = (
     ("atlas.uncached", "write", "Figure 15"),
     ("lct08", "read", "Figure 26"),
     ("lct08", "write", "Figure 26"),
+    ("lct08.card", "read", "Figure 26"),
+    ("lct08.card", "write", "Figure 26"),
     ("lct08.2", "read", "Figure 28"),
+    ("lct08.raid0.2", "read", "Figure 29"),
     ("atlas.2", "read", "Figure 17"),
     ("atlas.3", "read", "Figure 18"),
     ("atlas.4", "read", "Figure 18"),
@@ -29,17 +32,19 @@ PRINTED = {
     ("lct08.2", "read"): [("64", "figure28", "two.read.64.one-deep"), ("256", "figure28", "two.read")],
     ("atlas.3", "read"): [("256", "figure18", "three.read")],
     ("atlas.4", "read"): [("256", "figure18", "four.read")],
+    ("lct08.raid0.2", "read"): [("64", "figure29", "two.read.64.one-deep")],
     ("barracuda", "read"): [("64", "figure7", "disk.read")],
 }
 """Numbers that the paper prints in these panels: KiB, row and column of table `figures`."""
-RANDOM = ("atlas", "lct08", "lct08.2", "lct08.twinstor")
+RANDOM = ("atlas", "lct08.card", "lct08.raid0.2", "lct08.twinstor")
 RANDOM_PRINTED = {
     ("atlas", "read"): [("1", "table9", "atlas", "read")],
     ("atlas", "write"): [("1", "table9", "atlas", "write")],
-    ("lct08", "read"): [("1", "figures", "figure20", "read.one-deep"), ("2", "figures", "figure20", "read.two-deep"),
-                        ("32", "figures", "figure20", "read.32-deep")],
-    ("lct08", "write"): [("1", "figures", "figure20", "write.one-deep")],
-    ("lct08.2", "read"): [("2", "figures", "figure34", "raid0.two-deep.read")],
+    ("lct08.card", "read"): [("1", "figures", "figure20", "read.one-deep"),
+                             ("2", "figures", "figure20", "read.two-deep"),
+                             ("32", "figures", "figure20", "read.32-deep")],
+    ("lct08.card", "write"): [("1", "figures", "figure20", "write.one-deep")],
+    ("lct08.raid0.2", "read"): [("2", "figures", "figure34", "raid0.two-deep.read")],
     ("lct08.twinstor", "read"): [("2", "figures", "figure34", "raid1.two-deep.read")],
 }  # fmt: skip
 """The same of random rates: depth, and table, row and column."""
@@ -94,7 +99,7 @@ def empty(axes: plt.Axes) -> None:
 def throughput(summary: dict, path: Path) -> None:
     """Sequential throughput against the size of a request, a line for each depth; crosses are printed numbers."""
     found = values(summary)
-    figure, grid = plt.subplots(4, 3, figsize=(7.0, 8.2), layout="constrained")
+    figure, grid = plt.subplots(5, 3, figsize=(7.0, 9.0), layout="constrained")
     for axes, (name, op, where) in zip(grid.flat, PANELS, strict=True):
         lines = lines_of(found, name, op)
         by_size(axes, lines)

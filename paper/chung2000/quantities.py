@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
+from statistics import linear_regression
 from typing import NamedTuple
 
 import pandas as pd
@@ -32,7 +33,15 @@ PRICES = {"atlas": 534, "lct08": 209}
 """Dollars of a drive (Table 2)."""
 CAPACITIES_GB = {"atlas": 18, "lct08": 26}
 """As Table 10 has them."""
-REVOLUTIONS_S = {"lct08": 90}
+BUFFERED = ".buffered"
+"""How names of configurations end whose requests go through the page cache."""
+COST_KIB = (2, 4, 8, 16, 32, 64, 128, 256)
+"""Sizes that a request's fixed and marginal cost are fitted to."""
+CLOCK_GHZ = 0.733
+"""Of the new machine's processors."""
+PCI_MIB_S = 98.5
+"""What the bus gave (Table 6); an input of the lab."""
+REVOLUTIONS_S = {"lct08": 90, "atlas": 167}
 """Nominal revolutions a second."""
 
 
@@ -47,36 +56,51 @@ def _scsi(drive: str, array: str = "none", controller: str = "scsi-virtio-u160")
     return System(controller, "64", "both", drive, array)
 
 
-def _ide(drive: str, array: str = "none") -> System:
-    return System("ide-piix-66", "none", "both", drive, array)
+def _board(drive: str) -> System:
+    return System("ide-piix-66", "none", "both", drive)
+
+
+def _card(array: str = "none") -> System:
+    return System("ide-card-3w5400", "64", "both", "quantum-fireball-lct08", array)
 
 
 _SLOW = ("cpu_ns_per_instruction=4",)
+_MERGED = ("host_merges=0",)
+_OLD = _scsi("seagate-barracuda-4lp", controller="scsi-virtio-uw")
 CONFIGURATIONS = {
     "atlas": Configuration(_scsi("quantum-atlas-10k")),
     "atlas.uncached": Configuration(_scsi("quantum-atlas-10k"), ("write_cache=false",)),
-    "lct08": Configuration(_ide("quantum-fireball-lct08")),
-    "maxtor": Configuration(_ide("maxtor-diamondmax-plus-40-40gb")),
+    "atlas.buffered": Configuration(_scsi("quantum-atlas-10k"), _MERGED),
+    "atlas.uncached.buffered": Configuration(_scsi("quantum-atlas-10k"), ("write_cache=false", *_MERGED)),
+    "atlas.dynamic": Configuration(_scsi("quantum-atlas-10k", "ldm-simple-1")),
+    "lct08": Configuration(_board("quantum-fireball-lct08")),
+    "lct08.card": Configuration(_card()),
+    "lct08.card.buffered": Configuration(_card(), _MERGED),
+    "maxtor": Configuration(_board("maxtor-diamondmax-plus-40-40gb")),
     "atlas.2": Configuration(_scsi("quantum-atlas-10k", "md-raid0-2")),
     "atlas.3": Configuration(_scsi("quantum-atlas-10k", "md-raid0-3")),
     "atlas.4": Configuration(_scsi("quantum-atlas-10k", "md-raid0-4")),
-    "lct08.2": Configuration(_ide("quantum-fireball-lct08", "md-raid0-2")),
-    "lct08.twinstor": Configuration(_scsi("quantum-fireball-lct08", "twinstor-2")),
-    "barracuda": Configuration(_scsi("seagate-barracuda-4lp", controller="scsi-virtio-uw"), _SLOW),
-    "barracuda.uncached": Configuration(
-        _scsi("seagate-barracuda-4lp", controller="scsi-virtio-uw"), ("write_cache=false", *_SLOW)
-    ),
+    "lct08.apart.2": Configuration(_card("disks-2")),
+    "lct08.apart.4": Configuration(_card("disks-4")),
+    "lct08.2": Configuration(_card("md-raid0-2")),
+    "lct08.2.buffered": Configuration(_card("md-raid0-2"), _MERGED),
+    "lct08.raid0.2": Configuration(_card("3w5400-raid0-2")),
+    "lct08.raid0.2.buffered": Configuration(_card("3w5400-raid0-2"), _MERGED),
+    "lct08.raid0.3": Configuration(_card("3w5400-raid0-3")),
+    "lct08.raid0.4": Configuration(_card("3w5400-raid0-4")),
+    "lct08.twinstor": Configuration(_card("twinstor-2")),
+    "barracuda": Configuration(_OLD, _SLOW),
+    "barracuda.uncached": Configuration(_OLD, ("write_cache=false", *_SLOW)),
+    "barracuda.dynamic": Configuration(_OLD._replace(array="ldm-simple-1"), _SLOW),
 }
 """Configurations by the names that the tables use."""
 
-CARD = "the lab has no IDE card yet"
-HOST_BUS = "the lab has no host bus with a cost per request and a ceiling for writes yet"
-COST = "the lab has no processor cost of a request yet"
+PROCESSOR = "Linux's cost on a processor without caches: shapes and orders compare, sizes do not"
 PIO = "the lab has no programmed I/O yet"
-BUFFERED = "the lab has no buffered path with Windows' units of 64 KB yet"
-SIDE = "the lab has no raw disks side by side yet"
-DYNAMIC = "the lab has no dynamic volume of one disk in this sheet yet"
 NTFS = "the lab has no file of NTFS in this sheet yet"
+NEVER_FULL = "there is no such size: the largest requests are slower than smaller ones"
+NOT_SWEPT = "the lab has these parts, but the sheet has no such points yet"
+PCI = "a host bus of the paper's other cards or machines, which nothing here runs on"
 MEMORY = "out: the speed of memory, and the lab's processor has no memory bus"
 NETWORK = "out: a file server over a network; it comes with NFS"
 PRICE = "reference data of the paper, nothing to run"
@@ -84,25 +108,17 @@ LACKING = (
     ("table2 .*", PRICE),
     ("table1 .*|table4 .*|table5 .*", GIVEN),
     ("table6 memory .*", MEMORY),
-    ("table6 (ultra160|pci|3w).*", HOST_BUS),
-    ("table7 pio read.*", PIO),
-    ("table7 .*", COST),
+    ("table6 3w.*", PCI),
+    ("table7 pio.*", PIO),
     ("table11 network.*", NETWORK),
-    ("table11 .*", COST),
     ("figures figure3 .*", NTFS),
-    ("figures figure(5|10|12|14|16|21|25|27|30|35) .*(fixed|marginal|factor|copy|lazy|saturates|buffered).*", COST),
-    ("figures figure1[05] dynamic.*", DYNAMIC),
-    ("figures figure1[13] .*", BUFFERED),
-    ("figures figure24 .*", BUFFERED),
-    ("figures figure31 .*", BUFFERED),
-    ("figures figure18 .*write.*", HOST_BUS),
-    ("figures figure22 .*", SIDE),
-    ("figures figure(26|29|32) .*", CARD),
+    ("figures figure(5|14|25) .*", NOT_SWEPT),
+    ("figures figure32 second-generation.*", PCI),
     ("figures figure3[678] .*", NETWORK),
     ("figures figure2 spread", "the model's zones do not vary within themselves"),
-    ("text pci .*", HOST_BUS),
+    ("text pci (gain|of-advertised)", GIVEN),
+    ("text pci disks.sequential", "the paper does not say what it calls saturated"),
     ("text pio .*", PIO),
-    ("text buffered .*", COST),
     ("text (ide|scsi) terabyte", PRICE),
 )
 """Why numbers have nothing behind them: patterns on table, row and column, of which the first that fits counts."""
@@ -163,7 +179,8 @@ class Points:
     ) -> Entry:
         """One point's number: `words` are its parameters."""
         configuration = CONFIGURATIONS[name]
-        texts = {key: str(word) for key, word in words.items()}
+        buffered = {"caching": "both"} if name.endswith(BUFFERED) else {}
+        texts = {key: str(word) for key, word in (buffered | words).items()}
         found = self.settings.pick_point(configuration.system, texts, overrides(configuration))
         return measured(p, found, self.known, metric, value)
 
@@ -175,6 +192,17 @@ class Points:
         """Random requests a second."""
         words = {"op": op, "pattern": "random", "kib": kib, "depth": depth}
         return self.entry(p, name, words, value=lambda rate: rate * 1e6 / (kib << 10))
+
+    def cost(self, p: Published, name: str, words: dict[str, object]) -> Entry:
+        """What a request of a point costs the processor, in us: all that the system spent meanwhile."""
+        spent, requests = (self.entry(p, name, words, metric, there) for metric in ("processor_ns", "requests"))
+        return processor(p, lambda ns, number: ns / number / 1000, spent, requests)
+
+    def line(self, p: Published, name: str, op: str, sizes: tuple[int, ...], part: str) -> Entry:
+        """The `intercept` (us) or the `slope` (us/KiB) of a sequential request's cost over its size, one deep."""
+        words = {"op": op, "pattern": "sequential", "depth": 1}
+        parts = [self.cost(p, name, words | {"kib": kib}) for kib in sizes]
+        return processor(p, lambda *us: getattr(linear_regression(sizes, us), part), *parts)
 
     def best(self, p: Published, name: str, op: str) -> Entry:
         """The best sequential rate at the device's beginning, of all sizes and depths of the sheet that ran."""
@@ -191,11 +219,12 @@ class Points:
         sizes = (2, 4, 8, 16, 32, 64, 128, 256)
         parts = [self.rate(p, name, op, kib, depth) for kib in sizes]
 
-        def least(*rates: float) -> float:
+        def least(*rates: float) -> float | None:
             enough = [rate >= FULL_SHARE * max(rates) for rate in rates]
-            return float(next(kib for at, kib in enumerate(sizes) if all(enough[at:])))
+            return next((float(kib) for at, kib in enumerate(sizes) if all(enough[at:])), None)
 
-        return derived(p, least, *parts)
+        found = derived(p, least, *parts)
+        return replace(found, reason=NEVER_FULL) if found.reproduced is None and not found.reason else found
 
 
 def derived(p: Published, make: Callable[..., float], *parts: Entry, comparable: bool = True) -> Entry:
@@ -207,6 +236,17 @@ def derived(p: Published, make: Callable[..., float], *parts: Entry, comparable:
         return Entry(p, reason=lacking[0], stand_in=stand_in, cells=ids, comparable=comparable)
     number = make(*(part.reproduced for part in parts))
     return Entry(p, number, None, min(part.n for part in parts), stand_in, "", ids, comparable, FULL_SCALE)
+
+
+def processor(p: Published, make: Callable[..., float], *parts: Entry) -> Entry:
+    """A number that measures a processor: it stands beside the paper's without a ratio."""
+    found = derived(p, make, *parts, comparable=False)
+    return found if found.reproduced is None else replace(found, reason=PROCESSOR)
+
+
+def there(value: float | None) -> float | None:
+    """A metric; None where a result has none."""
+    return None if pd.isna(value) else float(value)
 
 
 def less_percent(one: float, other: float) -> float:
@@ -283,9 +323,55 @@ def _depth_enough(name: str, op: str, kib: int, depths: tuple[int, ...]) -> Call
     return lambda m, p: derived(p, least, *(m.rate(p, name, op, kib, depth) for depth in depths))
 
 
+def _cost(name: str, op: str, pattern: str, kib: int, scale: float = 1.0) -> Callable:
+    words = {"op": op, "pattern": pattern, "kib": kib, "depth": 1}
+    return lambda m, p: processor(p, lambda us: us * scale, m.cost(p, name, words))
+
+
+def _fixed(name: str, op: str, sizes: tuple[int, ...] = COST_KIB) -> Callable:
+    return lambda m, p: m.line(p, name, op, sizes, "intercept")
+
+
+def _marginal(name: str, op: str, sizes: tuple[int, ...] = COST_KIB) -> Callable:
+    return lambda m, p: m.line(p, name, op, sizes, "slope")
+
+
+def _mean_cost(*ways: Callable) -> Callable:
+    return lambda m, p: processor(p, lambda *us: sum(us) / len(us), *(way(m, p) for way in ways))
+
+
+def _busy_percent(name: str, kib: int) -> Callable:
+    """Share of two processors that the sequential reads keep busy."""
+
+    def make(m: Points, p: Published) -> Entry:
+        words = {"op": "read", "pattern": "sequential", "kib": kib, "depth": 1}
+        spent, elapsed = (m.entry(p, name, words, metric, there) for metric in ("processor_ns", "elapsed_ns"))
+        return processor(p, lambda busy_ns, all_ns: 100 * busy_ns / all_ns / 2, spent, elapsed)
+
+    return make
+
+
+_PER_MB = 1024 / 8 / 1000
+"""ms/MB of us for each 8 KiB."""
+_CLOCKS = CLOCK_GHZ * 1000 / (OUTER_KIB << 10)
+"""Clocks a byte of us for each request of OUTER_KIB."""
+_STRIPED_KIB = (2, 8, 32, 64, 128, 256)
+_MIRRORED_KIB = (8, 32, 64, 128, 256)
 _OUTER = {name: _rate(name, "read") for name in ("atlas", "lct08")}
 _INNER = {name: _rate(name, "read", start_permille=INNER_PERMILLE) for name in ("atlas", "lct08")}
 _DEEP = 32
+_CARD = "lct08.card"
+RANDOM = {"atlas": "atlas", "lct08": _CARD}
+"""What the paper's random requests ran on, by drive."""
+
+
+def _break_even(*us: float) -> float:
+    """The least size, in KiB, from which on buffered requests cost at least as much as unbuffered ones."""
+    half = len(us) // 2
+    dearer = [buffered >= plain for plain, buffered in zip(us[:half], us[half:], strict=True)]
+    return float(next((kib for at, kib in enumerate(COST_KIB) if all(dearer[at:])), COST_KIB[-1]))
+
+
 SOURCES: dict[tuple[str, str, str], Callable[[Points, Published], Entry]] = {
     ("table1", "old", "rap"): _rate("barracuda", "read", OUTER_KIB, 1),
     ("table1", "new-scsi", "rap"): _OUTER["atlas"],
@@ -293,13 +379,26 @@ SOURCES: dict[tuple[str, str, str], Callable[[Points, Published], Entry]] = {
     **{("table6", name, "outer"): way for name, way in _OUTER.items()},
     **{("table6", name, "inner"): way for name, way in _INNER.items()},
     ("table7", "dma", "read.64"): _rate("lct08", "read", OUTER_KIB, 1),
-    **{("table9", name, op): _random(name, op) for name in PRICES for op in ("read", "write")},
-    **{("table9", name, "per-kaps"): _price(_random(name, "read"), price) for name, price in PRICES.items()},
-    **{("table10", name, "kaps"): _kaps(name) for name in PRICES},
-    **{("table10", name, "maps"): _maps(name) for name in PRICES},
+    ("table7", "dma", "processor"): _busy_percent("lct08", OUTER_KIB),
+    ("table7", "dma", "clocks"): _cost("lct08", "read", "sequential", OUTER_KIB, _CLOCKS),
+    **{("table9", name, op): _random(RANDOM[name], op) for name in PRICES for op in ("read", "write")},
+    **{("table9", name, "per-kaps"): _price(_random(RANDOM[name], "read"), price) for name, price in PRICES.items()},
+    **{("table10", name, "kaps"): _kaps(RANDOM[name]) for name in PRICES},
+    **{("table10", name, "maps"): _maps(RANDOM[name]) for name in PRICES},
     **{("table10", name, "mb-per-dollar"): _computed(1000 * CAPACITIES_GB[name] / PRICES[name]) for name in PRICES},
-    **{("table10", name, "kaps-per-dollar"): _over(_kaps(name), PRICES[name]) for name in PRICES},
-    **{("table10", name, "maps-per-dollar"): _over(_maps(name), PRICES[name]) for name in PRICES},
+    **{("table10", name, "kaps-per-dollar"): _over(_kaps(RANDOM[name]), PRICES[name]) for name in PRICES},
+    **{("table10", name, "maps-per-dollar"): _over(_maps(RANDOM[name]), PRICES[name]) for name in PRICES},
+    **{
+        ("table11", f"random.{kind}", op): _cost(name, op, "random", RANDOM_KIB)
+        for kind, name in (("unbuffered", "atlas"), ("buffered", "atlas.buffered"))
+        for op in ("read", "write")
+    },
+    **{
+        ("table11", f"sequential.{kind}", f"{op}.{part}"): line(name, op)
+        for kind, name in (("unbuffered", "atlas"), ("buffered", "atlas.buffered"))
+        for op in ("read", "write")
+        for part, line in (("fixed", _fixed), ("marginal", _marginal))
+    },
     ("figures", "figure2", "atlas.inner-loss"): _percent(less_percent, _INNER["atlas"], _OUTER["atlas"]),
     ("figures", "figure2", "lct08.inner-loss"): _percent(less_percent, _INNER["lct08"], _OUTER["lct08"]),
     ("figures", "figure7", "disk.read"): _rate("barracuda", "read", OUTER_KIB, 1),
@@ -307,6 +406,33 @@ SOURCES: dict[tuple[str, str, str], Callable[[Points, Published], Entry]] = {
     ("figures", "figure9", "deep.read-loss"): _percent(
         less_percent, _rate("barracuda", "read"), _rate("barracuda", "read", OUTER_KIB, 1)
     ),
+    **{
+        ("figures", "figure10", f"{kind}.{op}.{part}"): line(name, op)
+        for kind, name in (("basic", "barracuda"), ("dynamic", "barracuda.dynamic"))
+        for op in ("read", "write")
+        for part, line in (("fixed", _fixed), ("marginal", _marginal))
+    },
+    ("figures", "figure10", "dynamic.loss.2"): _percent(
+        less_percent, _rate("barracuda.dynamic", "read", 2, 1), _rate("barracuda", "read", 2, 1)
+    ),
+    ("figures", "figure11", "buffered.read"): _random("atlas.buffered", "read"),
+    ("figures", "figure11", "buffered.write"): _random("atlas.buffered", "write"),
+    ("figures", "figure11", "buffered.gain"): _percent(
+        more_percent, _random("atlas.buffered", "read"), _random("atlas", "read")
+    ),
+    ("figures", "figure11", "buffered.per-revolution"): _over(
+        _random("atlas.buffered", "read"), REVOLUTIONS_S["atlas"]
+    ),
+    ("figures", "figure12", "buffered.read"): _cost("atlas.buffered", "read", "random", RANDOM_KIB, _PER_MB),
+    ("figures", "figure12", "buffered.write"): _cost("atlas.buffered", "write", "random", RANDOM_KIB, _PER_MB),
+    ("figures", "figure12", "unbuffered"): _mean_cost(
+        *(_cost("atlas", op, "random", RANDOM_KIB, _PER_MB) for op in ("read", "write"))
+    ),
+    ("figures", "figure13", "write.2"): _rate("atlas.buffered", "write", 2, 1),
+    ("figures", "figure13", "write-uncached.2"): _rate("atlas.uncached.buffered", "write", 2, 1),
+    ("figures", "figure14", "basic.read.marginal"): _marginal("atlas.buffered", "read"),
+    ("figures", "figure14", "basic.write.marginal"): _marginal("atlas.buffered", "write"),
+    ("figures", "figure14", "fixed"): _mean_cost(*(_fixed("atlas.buffered", op) for op in ("read", "write"))),
     ("figures", "figure13", "write-uncached"): _rate("atlas.uncached", "write", OUTER_KIB, 1),
     ("figures", "figure15", "read.2.one-deep"): _rate("atlas", "read", 2, 1),
     ("figures", "figure15", "read.2.two-deep"): _rate("atlas", "read", 2, 2),
@@ -314,46 +440,117 @@ SOURCES: dict[tuple[str, str, str], Callable[[Points, Published], Entry]] = {
         more_percent, _rate("atlas", "read", 2), _rate("atlas", "read", 2, 1)
     ),
     ("figures", "figure15", "write-uncached"): _rate("atlas.uncached", "write", OUTER_KIB, 1),
+    ("figures", "figure15", "dynamic.loss.2"): _percent(
+        less_percent, _rate("atlas.dynamic", "read", 2, 1), _rate("atlas", "read", 2, 1)
+    ),
+    **{
+        ("figures", "figure16", f"{kind}.{part}"): line(name, "read")
+        for kind, name in (("basic", "atlas"), ("dynamic", "atlas.dynamic"))
+        for part, line in (("fixed", _fixed), ("marginal", _marginal))
+    },
+    ("figures", "figure16", "buffered.factor"): lambda m, p: processor(
+        p,
+        lambda a, b: a / b,
+        *(_cost(name, "read", "sequential", OUTER_KIB)(m, p) for name in ("atlas.buffered", "atlas")),
+    ),
     ("figures", "figure17", "two-disks.factor"): _quotient(_rate("atlas.2", "read", OUTER_KIB, 3), _OUTER["atlas"]),
     ("figures", "figure18", "three.read"): _best("atlas.3", "read"),
     ("figures", "figure18", "four.read"): _best("atlas.4", "read"),
     ("figures", "figure18", "three.read.gain"): _gain("atlas.3", "atlas.2", "read"),
     ("figures", "figure18", "four.read.gain"): _gain("atlas.4", "atlas.3", "read"),
-    ("figures", "figure20", "read.one-deep"): _random("lct08", "read", 1),
-    ("figures", "figure20", "read.two-deep"): _random("lct08", "read", 2),
-    ("figures", "figure20", "read.32-deep"): _random("lct08", "read", _DEEP),
-    ("figures", "figure20", "write.one-deep"): _random("lct08", "write", 1),
-    ("figures", "figure20", "read.per-revolution"): _over(_random("lct08", "read", _DEEP), REVOLUTIONS_S["lct08"]),
-    ("figures", "figure20", "read.loss"): _percent(less_percent, _random("lct08", "read"), _random("atlas", "read")),
-    ("figures", "figure20", "write.loss"): _percent(less_percent, _random("lct08", "write"), _random("atlas", "write")),
-    ("figures", "figure26", "one-deep.read.full"): _full("lct08", "read", 1),
+    ("figures", "figure18", "three.write.gain"): _gain("atlas.3", "atlas.2", "write"),
+    ("figures", "figure18", "four.write.gain"): _gain("atlas.4", "atlas.3", "write"),
+    ("figures", "figure20", "read.one-deep"): _random(_CARD, "read", 1),
+    ("figures", "figure20", "read.two-deep"): _random(_CARD, "read", 2),
+    ("figures", "figure20", "read.32-deep"): _random(_CARD, "read", _DEEP),
+    ("figures", "figure20", "write.one-deep"): _random(_CARD, "write", 1),
+    ("figures", "figure20", "read.per-revolution"): _over(_random(_CARD, "read", _DEEP), REVOLUTIONS_S["lct08"]),
+    ("figures", "figure20", "read.loss"): _percent(less_percent, _random(_CARD, "read"), _random("atlas", "read")),
+    ("figures", "figure20", "write.loss"): _percent(less_percent, _random(_CARD, "write"), _random("atlas", "write")),
+    **{
+        ("figures", "figure21", f"buffered.{op}"): _cost(f"{_CARD}.buffered", op, "random", RANDOM_KIB, _PER_MB)
+        for op in ("read", "write")
+    },
+    ("figures", "figure21", "unbuffered"): _mean_cost(
+        *(_cost(_CARD, op, "random", RANDOM_KIB, _PER_MB) for op in ("read", "write"))
+    ),
+    **{("figures", "figure22", f"four.{op}"): _random("lct08.apart.4", op) for op in ("read", "write")},
+    ("figures", "figure24", "lct08.read"): _best(f"{_CARD}.buffered", "read"),
+    ("figures", "figure24", "lct08.of-atlas"): _percent(
+        lambda lct08, atlas: 100 * lct08 / atlas, _best(f"{_CARD}.buffered", "read"), _best("atlas.buffered", "read")
+    ),
+    ("figures", "figure24", "lct08.write.2"): _rate(f"{_CARD}.buffered", "write", 2, 1),
+    ("figures", "figure26", "one-deep.read.full"): _full(_CARD, "read", 1),
+    ("figures", "figure26", "one-deep.write.full"): _full(_CARD, "write", 1),
     ("figures", "figure26", "one-deep.write.full.motherboard"): _full("lct08", "write", 1),
-    ("figures", "figure26", "two-deep.full"): _full("lct08", "read", 2),
+    ("figures", "figure26", "two-deep.full"): _full(_CARD, "read", 2),
+    ("figures", "figure27", "ide.fixed"): _mean_cost(*(_fixed(_CARD, op) for op in ("read", "write"))),
+    **{("figures", "figure27", f"ide.{op}.marginal"): _marginal(_CARD, op) for op in ("read", "write")},
+    ("figures", "figure27", "scsi.fixed"): _mean_cost(*(_fixed("atlas", op) for op in ("read", "write"))),
+    ("figures", "figure27", "scsi.marginal"): _mean_cost(*(_marginal("atlas", op) for op in ("read", "write"))),
     ("figures", "figure28", "two.read"): _best("lct08.2", "read"),
     ("figures", "figure28", "two.write"): _best("lct08.2", "write"),
     ("figures", "figure28", "two.write.caption"): _best("lct08.2", "write"),
     ("figures", "figure28", "two.read.64.one-deep"): _rate("lct08.2", "read", OUTER_KIB, 1),
     ("figures", "figure28", "two.write.64.one-deep"): _rate("lct08.2", "write", OUTER_KIB, 1),
-    ("figures", "figure34", "raid0.two-deep.read"): _random("lct08.2", "read", 2),
+    **{
+        ("figures", "figure29", f"two.{op}.64.one-deep"): _rate("lct08.raid0.2", op, OUTER_KIB, 1)
+        for op in ("read", "write")
+    },
+    ("figures", "figure30", "fixed"): _mean_cost(
+        *(_fixed("lct08.raid0.2", op, _STRIPED_KIB) for op in ("read", "write"))
+    ),
+    **{
+        ("figures", "figure30", f"{op}.marginal"): _marginal("lct08.raid0.2", op, _STRIPED_KIB)
+        for op in ("read", "write")
+    },
+    ("figures", "figure31", "hardware.buffered"): _rate("lct08.raid0.2.buffered", "read", OUTER_KIB, 1),
+    ("figures", "figure31", "software.buffered"): _rate("lct08.2.buffered", "read", OUTER_KIB, 1),
+    ("figures", "figure32", "three.read"): _best("lct08.raid0.3", "read"),
+    ("figures", "figure32", "three.write.gain"): _gain("lct08.raid0.3", "lct08.raid0.2", "write"),
+    ("figures", "figure32", "four.write.gain"): _gain("lct08.raid0.4", "lct08.raid0.3", "write"),
+    ("figures", "figure34", "raid0.two-deep.read"): _random("lct08.raid0.2", "read", 2),
     ("figures", "figure34", "raid1.two-deep.read"): _random("lct08.twinstor", "read", 2),
     ("figures", "figure34", "raid1.deep.factor"): _quotient(
-        _random("lct08.twinstor", "read", _DEEP), _random("lct08", "read")
+        _random("lct08.twinstor", "read", _DEEP), _random(_CARD, "read")
     ),
+    ("figures", "figure35", "single.fixed"): _mean_cost(*(_fixed(_CARD, op) for op in ("read", "write"))),
+    ("figures", "figure35", "raid1.fixed"): _mean_cost(
+        *(_fixed("lct08.twinstor", op, _MIRRORED_KIB) for op in ("read", "write"))
+    ),
+    **{
+        ("figures", "figure35", f"raid1.{op}.marginal"): _marginal("lct08.twinstor", op, _MIRRORED_KIB)
+        for op in ("read", "write")
+    },
     ("text", "peak", "atlas.read"): _best("atlas", "read"),
     ("text", "peak", "atlas.write"): _best("atlas", "write"),
     ("text", "random", "disk"): lambda m, p: m.entry(
         p, "atlas", {"op": "read", "pattern": "random", "kib": RANDOM_KIB, "depth": 1}
     ),
     ("text", "ide", "sequential.loss"): _percent(less_percent, _OUTER["lct08"], _OUTER["atlas"]),
-    ("text", "ide", "random.loss"): _percent(less_percent, _random("lct08", "read"), _random("atlas", "read")),
-    ("text", "scsi", "random.factor"): _quotient(_random("atlas", "read"), _random("lct08", "read")),
+    ("text", "ide", "random.loss"): _percent(less_percent, _random(_CARD, "read"), _random("atlas", "read")),
+    ("text", "scsi", "random.factor"): _quotient(_random("atlas", "read"), _random(_CARD, "read")),
+    ("text", "pci", "disks.random"): lambda m, p: derived(
+        p,
+        lambda disk: PCI_MIB_S / disk,
+        m.entry(p, "atlas", {"op": "read", "pattern": "random", "kib": RANDOM_KIB, "depth": 1}),
+    ),
+    ("text", "buffered", "break-even"): lambda m, p: processor(
+        p,
+        _break_even,
+        *(
+            m.cost(p, name, {"op": "read", "pattern": "sequential", "kib": kib, "depth": 1})
+            for name in ("atlas", "atlas.buffered")
+            for kib in COST_KIB
+        ),
+    ),
     ("text", "scsi", "sequential.factor"): _quotient(_OUTER["atlas"], _OUTER["lct08"]),
     ("text", "maxtor", "read"): _random("maxtor", "read"),
     ("text", "maxtor", "write"): _random("maxtor", "write"),
     **{
         ("text", "ide", column): _percent(
             lambda lct08, atlas: more_percent(lct08 / PRICES["lct08"], atlas / PRICES["atlas"]),
-            _random("lct08", "read"),
+            _random(_CARD, "read"),
             _random("atlas", "read"),
         )
         for column in ("io-per-dollar.gain", "io-per-dollar.gain.summary")

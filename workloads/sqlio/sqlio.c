@@ -384,6 +384,34 @@ static void write_back(void)
             die("%s: cannot be written back: %s", targets[i].path, strerror(errno));
 }
 
+/*
+ * How long the processor has been idle since the boot, in ns; UINT64_MAX
+ * where the kernel does not say.  It counts at every way into and out of idling, also
+ * for interrupts (kernel/time/tick-sched.c), so that the rest is what all of
+ * the system used: what a process uses (getrusage) leaves out interrupts and
+ * what the kernel does later.
+ */
+static uint64_t idle_ns(void)
+{
+    FILE *list = fopen("/proc/timer_list", "r");
+    char line[256];
+    uint64_t sum_ns = 0, one_ns;
+    bool found = false;
+
+    if (list == NULL)
+        return UINT64_MAX;
+    while (fgets(line, sizeof line, list) != NULL)
+        if (sscanf(line, " .idle_sleeptime : %" SCNu64, &one_ns) == 1 ||
+            /* ... while a process waited for its disk */
+            sscanf(line, " .iowait_sleeptime: %" SCNu64, &one_ns) == 1 ||
+            sscanf(line, " .iowait_sleeptime : %" SCNu64, &one_ns) == 1) {
+            sum_ns += one_ns;
+            found = true;
+        }
+    fclose(list);
+    return found ? sum_ns : UINT64_MAX;
+}
+
 /* ---- results ------------------------------------------------------------------ */
 
 static int ascending(const void *one, const void *other)
@@ -433,7 +461,7 @@ static void run(void)
         options.bytes != 0 ? options.bytes / (options.kib * KIB) * (uint64_t)options.device_count : REQUESTS_MAX;
     struct slot *slots = make_slots(count);
     struct rusage before, after;
-    uint64_t elapsed_ns, sum_ns = 0;
+    uint64_t elapsed_ns, sum_ns = 0, idle_before_ns, idle_after_ns;
 
     if (most > REQUESTS_MAX)
         die_usage("--bytes: these are more than %u requests on all devices; give less", REQUESTS_MAX);
@@ -443,6 +471,7 @@ static void run(void)
     if (options.bytes != 0)     /* its pages before the start; of a timed run the kernel brings them in as they come */
         memset(latencies_ns, 1, most * sizeof *latencies_ns);
     getrusage(RUSAGE_SELF, &before);
+    idle_before_ns = idle_ns();
     begin_ns = virtual_ns();
     if (options.depth == 0)
         run_synchronously(&slots[0]);
@@ -451,6 +480,7 @@ static void run(void)
     if (options.write && options.caching == BOTH)
         write_back();
     elapsed_ns = virtual_ns() - begin_ns;
+    idle_after_ns = idle_ns();
     getrusage(RUSAGE_SELF, &after);
 
     if (completed == 0)
@@ -466,6 +496,8 @@ static void run(void)
     printf("metric latency_p95_ns %" PRIu64 "\n", percentile(95));
     printf("metric latency_p99_ns %" PRIu64 "\n", percentile(99));
     printf("metric latency_max_ns %" PRIu64 "\n", latencies_ns[completed - 1]);
+    if (idle_before_ns != UINT64_MAX && idle_after_ns - idle_before_ns <= elapsed_ns)
+        printf("metric processor_ns %" PRIu64 "\n", elapsed_ns - (idle_after_ns - idle_before_ns));
     print_line(elapsed_ns, &before, &after);
 }
 

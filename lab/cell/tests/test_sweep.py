@@ -55,11 +55,11 @@ def test_sweep_command_line():
     kib = int(cell.parameters["kib"])
     work = sweep.requests(kib, cell.settings) * kib * 1024
     assert work >= max(cell.settings.value("sweep_bytes"), cell.settings.value("sweep_requests") * kib * 1024)
-    line = sweep.command(cell.parameters, "/dev/sda", 7, cell.settings)
+    line = sweep.command(cell.parameters, ["/dev/sda"], 7, cell.settings)
     assert line.startswith(f"sqlio --device /dev/sda --seed 7 --bytes {work} --op {cell.parameters['op']} --pattern ")
     assert line.endswith(f"--start-permille {cell.parameters['start_permille']}")
     fio = next(cell for run in runs("smoke") for cell in run.cells if "by" in cell.parameters)
-    text = sweep.command(fio.parameters, "/dev/sda", 1, fio.settings)
+    text = sweep.command(fio.parameters, ["/dev/sda"], 1, fio.settings)
     assert text.startswith("fio-sqlio ") and "--by " not in text
 
 

@@ -67,7 +67,8 @@ def test_volumes_every_kind_is_described(name):
     array = volumes.Software(kind, kind.most)
     for lines in (kind.host_make, kind.make, kind.assemble, kind.check, kind.stop):
         assert not any("{" in line for line in array.commands(lines, 64, "a b"))
-    assert kind.make and kind.assemble and kind.check and kind.stop
+    assert array.apart or (kind.make and kind.assemble and kind.check and kind.stop)
+    assert array.apart == (not kind.disk)
 
 
 def test_volumes_ids(lab):
@@ -119,6 +120,65 @@ def test_volumes_ide_disks_have_a_bus_each(lab):
     assert command.endswith("ide-hd,bus=ahci1.1,drive=disk7,serial=disk7")
     assert "filename=BUILD/volumes/tools.erofs" in command and "serial=tools" in command
     assert "filename=WORK/disk7.img,topology=WORK/topology.toml,unit=disk7,write-cache=on" in command
+
+
+def apart(controller, array, **more):
+    """The first point of the second paper's sheet on disks side by side, on this controller."""
+    paper = next(name for name in papers.ids() if any(row["array"].startswith("disks-") for row in cells.sheet(name)))
+    row = next(row for row in cells.sheet(paper) if row["array"].startswith("disks-"))
+    return run_of(cells._cell(paper, row | {"controller": controller, "array": array} | more, 1))
+
+
+def test_volumes_disks_side_by_side():
+    one = apart("scsi-virtio", "disks-3", drive="ultrastar-36zx")
+    text = job.job_text(one)
+    assert "exec name-disks 3" in text and "set /run/disk/disk2.sys/queue/scheduler" in text
+    where = " ".join(f"--device /run/disk/disk{number}" for number in range(3))
+    assert f"exec sqlio {where} --seed 1" in text
+    # Nothing is made, waited for, checked or stopped.
+    assert f"cell {job.ARRAY_LABEL} 1" not in text and f"cell {job.CHECK_LABEL} 1" not in text
+    topology = tomllib.loads(job.topology_text(one, "/c"))
+    assert topology["host_bus"] == {
+        "rate_kb_s": one.settings.value("host_bus_kb_s"),
+        "write_rate_kb_s": one.settings.value("host_bus_write_kb_s"),
+        "request_ns": one.settings.value("host_bus_request_ns"),
+    }
+
+
+def test_volumes_host_bus_costs_nothing_by_itself(lab):
+    topology = tomllib.loads(job.topology_text(cells.runs("full")[SCSI], "/c"))
+    assert list(topology["host_bus"]) == ["rate_kb_s"]
+
+
+def test_volumes_card_shows_drives_singly():
+    one = apart("ide-card-3w5400", "disks-2")
+    topology = tomllib.loads(job.topology_text(one, "/c"))
+    assert "host_bus" not in topology
+    assert [array["name"] for array in topology["array"]] == ["disk0", "disk1"]
+    assert [array["members"] for array in topology["array"]] == [["m0"], ["m1"]]
+    assert {array["card"] for array in topology["array"]} == {"card"}
+    drives = [unit for unit in topology["unit"] if "drive" in unit]
+    assert [(unit["name"], unit["bus"], unit["member"]) for unit in drives] == [
+        ("m0", "bus0", True),
+        ("m1", "bus1", True),
+    ]
+    command = " ".join(job.qemu_command(one, "BUILD", "WORK", ""))
+    assert "unit=disk1 " in command and "write-cache" not in command
+    # The card and its link are what the controller is.
+    names = identity.topology_names(one)
+    assert {"arrays/3w5400-single", "buses/pci-3w5400", "buses/ata-66"} <= {*names["controller"]}
+    assert not names["array"]
+
+
+def test_volumes_side_by_side_is_for_sweeps():
+    row = next(row for row in cells.sheet(PAPER) if row["workload"] == "rawio") | {"array": "disks-2"}
+    with pytest.raises(ConfigError, match="which only sqlio takes; write none, or an array"):
+        cells.check_workload(row, "here")
+
+
+def test_volumes_no_card_is_the_default():
+    """Images are made behind the first controller that queues."""
+    assert all(not catalogue.queueing_controller(kind).card for kind in ("ata", "scsi"))
 
 
 def test_volumes_scsi_disks_share_a_bus(lab):

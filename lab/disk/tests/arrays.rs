@@ -46,6 +46,7 @@ fn array_of(controller: &str, set: &str, faults: &[(u32, i64)]) -> Lab {
         arrays: vec![ArraySpec {
             name: "disk0".into(),
             max_tags: file.max_tags.value,
+            card: None,
             members: (0..members).collect(),
             spares: (members..members + spares).collect(),
             layout,

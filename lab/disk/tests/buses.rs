@@ -6,7 +6,7 @@ mod common;
 use common::{finish, lab_of, lab_of_all, parse_trace, read_trace, run, small_drive, test_bus};
 use common::{Line, MS, US};
 use spindle_disk::catalogue::DriveModel;
-use spindle_disk::topology::{Topology, UnitKind, UnitSpec};
+use spindle_disk::topology::{HostBus, Topology, UnitKind, UnitSpec};
 use spindle_disk::Op::{Flush, Read, Write};
 use spindle_disk::{Lab, Op};
 
@@ -129,29 +129,31 @@ fn every_phase_takes_its_time() {
     assert_eq!(lines[1].acknowledged, 20 * MS + (10 + 5 + 20 + 4 + 30) * US);
 }
 
+/// Two drives, a bus of 5 MB/s each, below one bus of the host. Both find their sector at 1.0 ms; a
+/// bus of its own moves it in 0.1024 ms.
+fn below_a_host_bus(host_bus: Option<HostBus>) -> Lab {
+    let unit = |bus: usize| UnitSpec {
+        name: format!("disk{bus}"),
+        max_tags: 4,
+        kind: UnitKind::Drive {
+            model: Box::new(small_drive("")),
+            bus,
+            queue: spindle_disk::catalogue::QueueAlgorithm::Fcfs,
+            write_cache: true,
+        },
+    };
+    Lab::new(Topology {
+        buses: vec![test_bus("rate_mb_s = 5"), test_bus("rate_mb_s = 5")],
+        units: vec![unit(0), unit(1)],
+        host_bus,
+        ..Topology::default()
+    })
+}
+
 #[test]
 fn the_host_bus_is_a_ceiling_for_all_buses() {
-    // Both drives find their sector at 1.0 ms; a bus of its own moves it in 0.1024 ms.
-    let lab = |host_bus_kb_s| {
-        let unit = |bus: usize| UnitSpec {
-            name: format!("disk{bus}"),
-            max_tags: 4,
-            kind: UnitKind::Drive {
-                model: Box::new(small_drive("")),
-                bus,
-                queue: spindle_disk::catalogue::QueueAlgorithm::Fcfs,
-                write_cache: true,
-            },
-        };
-        Lab::new(Topology {
-            buses: vec![test_bus("rate_mb_s = 5"), test_bus("rate_mb_s = 5")],
-            units: vec![unit(0), unit(1)],
-            host_bus_kb_s,
-            ..Topology::default()
-        })
-    };
-    let done = |host| {
-        let mut lab = lab(host);
+    let done = |host: Option<u64>| {
+        let mut lab = below_a_host_bus(host.map(HostBus::of_rate));
         lab.submit(0, 0, Read, 9, 1, 0).unwrap();
         lab.submit(0, 1, Read, 9, 1, 1).unwrap();
         finish(&mut lab)
@@ -168,5 +170,47 @@ fn the_host_bus_is_a_ceiling_for_all_buses() {
     assert_eq!(
         done(Some(1000)),
         [(0, MS + 5 * sector), (1, MS + 10 * sector)]
+    );
+}
+
+#[test]
+fn the_host_bus_has_a_rate_for_writes() {
+    let done = |op, write_rate_kb_s| {
+        let mut lab = below_a_host_bus(Some(HostBus {
+            write_rate_kb_s,
+            ..HostBus::of_rate(10_000)
+        }));
+        lab.submit(0, 0, op, 9, 1, 0).unwrap();
+        lab.submit(0, 1, op, 9, 1, 1).unwrap();
+        finish(&mut lab)
+    };
+    let sector = 512 * 1000 / 5;
+    let half = 512 * 1_000_000 / 2500;
+    // Into the buffers: nothing but the buses takes time.
+    assert_eq!(done(Write, None), [(0, sector), (1, sector)]);
+    assert_eq!(done(Write, Some(2500)), [(0, half), (1, 2 * half)]);
+    assert_eq!(done(Read, Some(2500)), done(Read, None));
+}
+
+#[test]
+fn a_command_holds_the_host_bus() {
+    let done = |request_ns| {
+        let mut lab = below_a_host_bus(Some(HostBus {
+            request_ns,
+            ..HostBus::of_rate(10_000)
+        }));
+        lab.submit(0, 0, Write, 9, 1, 0).unwrap();
+        lab.submit(0, 1, Write, 9, 1, 1).unwrap();
+        finish(&mut lab)
+    };
+    let sector = 512 * 1000 / 5;
+    let host = sector / 2;
+    assert_eq!(done(0), [(0, sector), (1, sector)]);
+    // One command behind the other, then the data of the first and of the second: while that waits
+    // for the host's bus, its own bus is at work, too.
+    let cost = 300 * US;
+    assert_eq!(
+        done(cost as u64),
+        [(0, 2 * cost + host), (1, 2 * cost + 2 * host)]
     );
 }

@@ -136,6 +136,83 @@ fn the_host_bus_caps_the_sum() {
     assert!(rates[3] > 97_000 && rates[4] > 98_000, "{rates:?}");
 }
 
+/// Four drives, each an array of its own with one member; `card` is a line of each of them.
+fn singles(card: &str) -> String {
+    let mut text = format!("schema = \"spindle-topology/1\"\ncatalogue = {CATALOGUE:?}\n");
+    for n in 0..4 {
+        text += &format!(
+            "[[bus]]\nname = \"bus{n}\"\nentry = \"ata-66\"\n\
+             [[unit]]\nname = \"m{n}\"\ndrive = \"quantum-fireball-lct08\"\nbus = \"bus{n}\"\n\
+             max_tags = 1\nmember = true\n"
+        );
+    }
+    for n in 0..4 {
+        text += &format!(
+            "[[array]]\nname = \"disk{n}\"\ncontroller = \"3w5400-single\"\nmembers = [\"m{n}\"]\n{card}\n"
+        );
+    }
+    text
+}
+
+#[test]
+fn arrays_of_one_card_share_its_link() {
+    // A write of 64 KB to each, into the drives' buffers: 1.56 ms on a link of 42 MB/s, then 1 ms
+    // on a string of its own.
+    let ended = |card: &str| {
+        let mut lab = lab(&singles(card));
+        for n in 0..4 {
+            let unit = lab.unit(&format!("disk{n}")).unwrap();
+            lab.submit(0, unit, Write, 0, 128, n).unwrap();
+        }
+        finish(&mut lab).iter().map(|done| done.1).max().unwrap()
+    };
+    let four = 4 * 65_536_000 / 42;
+    let (apart, together) = (ended(""), ended("card = \"card\""));
+    assert!(apart < 4 * MS, "{apart}");
+    assert!(four < together && together < four + 2 * MS, "{together}");
+}
+
+#[test]
+fn one_card_has_one_link() {
+    let text = singles("card = \"card\"");
+    let other = text.replacen(
+        "3w5400-single\"\nmembers = [\"m3\"]",
+        "3w5400-single\"\nmembers = [\"m3\"]\nset = { host_bus = \"ultra2-scsi\" }",
+        1,
+    );
+    assert_ne!(text, other);
+    let message = Topology::from_text("test.toml", &other)
+        .unwrap_err()
+        .to_string();
+    assert!(
+        message.contains(
+            "array \"disk3\": card: its link is ultra2-scsi, that of \"disk0\" pci-3w5400"
+        ),
+        "{message}"
+    );
+}
+
+#[test]
+fn a_host_bus_is_checked() {
+    for (line, message) in [
+        ("rate_kb_s = 0", "host_bus.rate_kb_s: must be above 0"),
+        (
+            "rate_kb_s = 1\nwrite_rate_kb_s = 0",
+            "host_bus.write_rate_kb_s: must be above 0",
+        ),
+        (
+            "rate_kb_s = 1\nrequest_ns = 1000000001",
+            "host_bus.request_ns: must be at most 1000000000",
+        ),
+    ] {
+        let text = ide(1, &format!("[host_bus]\n{line}"));
+        let said = Topology::from_text("test.toml", &text)
+            .unwrap_err()
+            .to_string();
+        assert!(said.contains(message), "{said}");
+    }
+}
+
 #[test]
 fn many_drives_repeat_to_the_byte() {
     for drives in [4, 8, 15] {

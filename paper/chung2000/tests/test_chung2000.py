@@ -38,6 +38,9 @@ def frame(rates: dict[str, float]) -> pd.DataFrame:
         row |= {"status": "ok", "reason": "", "guest": "linux", "scale": 1.0, "rate_mb_s": rate}
         row |= {name: cell.parameters.get(name, "") for name in load.PARAMETERS}
         row |= dict.fromkeys(load.LATENCIES, 2_000_000)
+        # 50 us a request and half a us for each KiB.
+        row |= {"requests": 1000, "elapsed_ns": 10**9}
+        row |= {load.PROCESSOR: 1000 * (50_000 + 500 * int(cell.parameters["kib"]))}
         rows.append(row | {"parameters": " ".join(f"{name}={value}" for name, value in words)})
     return pd.DataFrame(rows, columns=load.COLUMNS)
 
@@ -123,9 +126,31 @@ def test_numbers_are_made_of_the_right_points():
 
 
 def test_numbers_full_rate_is_the_least_size_from_which_all_have_it():
-    lct08 = "quantum-fireball-lct08.tnone.both.sqlio-read-sequential-"
+    lct08 = "card-3w5400.quantum-fireball-lct08.t64.both.sqlio-read-sequential-"
     data = frame({f"{lct08}2-1.": 10.0, f"{lct08}4-1.": 19.0, f"{lct08}8-1.": 15.0, lct08: 19.0})
     assert built(data, "figures")["figure26", "one-deep.read.full"].reproduced == 16
+    # Where the largest requests are slower, no size has it from there on.
+    slow = frame({f"{lct08}256-1.": 10.0, lct08: 19.0})
+    entry = built(slow, "figures")["figure26", "one-deep.read.full"]
+    assert entry.reproduced is None and entry.reason == quantities.NEVER_FULL
+
+
+def test_numbers_of_a_processor_are_fitted_and_have_no_ratio():
+    found = built(frame({}), "figures")
+    fixed, marginal = found["figure16", "basic.fixed"], found["figure16", "basic.marginal"]
+    assert fixed.reproduced == pytest.approx(50) and marginal.reproduced == pytest.approx(0.5)
+    assert fixed.ratio is None and fixed.reason.startswith(quantities.PROCESSOR)
+    # 54 us for 8 KiB are 6.9 ms for each MiB; 82 us for 64 KiB, at 0.733 GHz.
+    assert found["figure12", "unbuffered"].reproduced == pytest.approx(54 * 128 / 1000)
+    assert built(frame({}), "table7")["dma", "clocks"].reproduced == pytest.approx(82_000 * 0.733 / 65536)
+    assert built(frame({}), "table7")["dma", "processor"].reproduced == pytest.approx(100 * 0.082 / 2)
+
+
+def test_runs_go_through_the_page_cache_or_past_it():
+    """What is set for the page cache holds for a boot."""
+    for run in cells.runs("full").values():
+        if run.paper == PAPER.id:
+            assert len({sweep.past_page_cache(cell.parameters) for cell in run.cells}) == 1
 
 
 def test_sheet_points_share_a_boot_and_fit_its_job():

@@ -73,7 +73,7 @@ fn run(model: DriveModel, bus: BusFile) {
                 bus: 0,
             },
         }],
-        host_bus_kb_s: None,
+        host_bus: None,
         ..Topology::default()
     });
     let end = lab.sectors(0);

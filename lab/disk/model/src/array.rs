@@ -44,6 +44,9 @@ pub struct ArraySpec {
     pub name: String,
     /// Commands that can be outstanding at it.
     pub max_tags: u32,
+    /// The card that it is on; arrays of one card share its link to the host. None: a card of its
+    /// own.
+    pub card: Option<String>,
     /// The controller.
     pub model: Box<ArrayModel>,
     /// Unit numbers of its members, in the order of the layout.
@@ -265,6 +268,7 @@ impl Array {
             slot,
             phase,
             hold: false,
+            inbound: self.command(slot).op != Op::Read,
             data_ps: 0,
             tell: false,
         };

@@ -8,7 +8,8 @@
 
 use std::collections::VecDeque;
 
-use crate::entries::{BusFile, BusKind};
+use crate::entries::{value_or, BusFile, BusKind};
+use crate::topology::HostBus;
 
 /// What a unit uses the bus for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,6 +38,8 @@ pub struct Turn {
     pub phase: Phase,
     /// Whether the unit keeps the bus until its command is complete.
     pub hold: bool,
+    /// Whether data goes to the unit.
+    pub inbound: bool,
     /// Time that the unit itself needs for the data at the least, in ps.
     pub data_ps: i64,
     /// Whether the unit wants to know when its data starts to move.
@@ -57,6 +60,7 @@ pub struct Bus {
     /// Behind an array's controller: what moves on it does not pass the host's bus.
     pub inside: bool,
     rate_kb_s: u64,
+    write_rate_kb_s: u64,
     command_ps: i64,
     reconnect_ps: i64,
     status_ps: i64,
@@ -69,10 +73,13 @@ impl Bus {
     /// A free bus.
     pub fn new(file: &BusFile) -> Self {
         let ps = |ns: u64| ns.min(1_000_000_000) as i64 * 1000;
+        let rate_mb_s = file.rate_mb_s.value;
+        let write_rate_mb_s = value_or(&file.write_rate_mb_s, rate_mb_s);
         Self {
             kind: file.kind.value,
             inside: false,
-            rate_kb_s: file.rate_mb_s.value.saturating_mul(1000),
+            rate_kb_s: rate_mb_s.saturating_mul(1000),
+            write_rate_kb_s: write_rate_mb_s.saturating_mul(1000),
             command_ps: ps(file.command_ns.value),
             reconnect_ps: ps(file.reconnect_ns.value),
             status_ps: ps(file.status_ns.value),
@@ -82,12 +89,15 @@ impl Bus {
         }
     }
 
-    /// Time that `bytes` take on the bus at `host_kb_s` at the most, in ps.
-    pub fn data_ps(&self, bytes: u64, host_kb_s: Option<u64>) -> i64 {
-        move_ps(
-            bytes,
-            host_kb_s.map_or(self.rate_kb_s, |h| h.min(self.rate_kb_s)),
-        )
+    /// Time that `bytes` take to (`inbound`) or from a unit on the bus, below the host's, in ps.
+    pub fn data_ps(&self, bytes: u64, inbound: bool, host: Option<&HostBus>) -> i64 {
+        let own_kb_s = if inbound {
+            self.write_rate_kb_s
+        } else {
+            self.rate_kb_s
+        };
+        let rate_kb_s = host.map_or(own_kb_s, |h| h.rate_of(inbound).min(own_kb_s));
+        move_ps(bytes, rate_kb_s)
     }
 
     /// Queues a turn.
@@ -113,13 +123,13 @@ impl Bus {
     }
 
     /// How long a turn takes without a host bus in the way: before its data, and in all, in ps.
-    pub fn turn_ps(&self, turn: &Turn, host_kb_s: Option<u64>) -> (i64, i64) {
+    pub fn turn_ps(&self, turn: &Turn, host: Option<&HostBus>) -> (i64, i64) {
         match turn.phase {
             Phase::Command => (self.command_ps, self.command_ps),
             Phase::Status => (self.reconnect_ps, self.reconnect_ps + self.status_ps),
             Phase::Data { bytes, last } => {
                 let status = if last { self.status_ps } else { 0 };
-                let data = self.data_ps(bytes, host_kb_s).max(turn.data_ps);
+                let data = self.data_ps(bytes, turn.inbound, host).max(turn.data_ps);
                 (self.reconnect_ps, self.reconnect_ps + data + status)
             }
         }

@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::entries::value_or;
 pub use crate::entries::*;
 use crate::error::Error;
 
@@ -125,10 +126,10 @@ impl Catalogue {
         let path = self.path("buses", name)?;
         let shown = path.display().to_string();
         let bus: BusFile = parse(&shown, &read(&path)?)?;
-        if bus.rate_mb_s.value == 0 {
+        if bus.rate_mb_s.value == 0 || value_or(&bus.write_rate_mb_s, 1) == 0 {
             return Err(Error::field(
                 shown,
-                "rate_mb_s",
+                "rate_mb_s, write_rate_mb_s",
                 "a bus needs a rate above 0",
             ));
         }
@@ -153,6 +154,26 @@ impl Catalogue {
         }
         if !(1..=256).contains(&file.max_tags.value) {
             return Err(Error::field(shown, "max_tags", "must be 1 to 256"));
+        }
+        if let Some(card) = &file.card {
+            let array = self.array(&card.value, &toml::Table::new())?.file;
+            if (array.members.value, array.spares.value) != (1, 0) {
+                return Err(Error::field(
+                    shown,
+                    "card",
+                    format!("{} is not an array of one drive", card.value),
+                ));
+            }
+            if array.member_bus.value != file.bus.value {
+                return Err(Error::field(
+                    shown,
+                    "card",
+                    format!(
+                        "{} has its drive on {}, not on bus {}",
+                        card.value, array.member_bus.value, file.bus.value
+                    ),
+                ));
+            }
         }
         if let Some(several) = &file.several_disks {
             if [several.most, several.each, several.channels].contains(&0) {

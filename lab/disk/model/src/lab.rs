@@ -75,6 +75,8 @@ impl Lab {
             });
         }
         let mut arrays = Vec::new();
+        // Cards with several arrays, and the buses between them and the host.
+        let mut cards: Vec<(Option<String>, usize)> = Vec::new();
         for spec in topology.arrays {
             names.push(spec.name.clone());
             for &member in spec.members.iter().chain(&spec.spares) {
@@ -83,13 +85,19 @@ impl Lab {
                     buses[drive.bus()].inside = true;
                 }
             }
-            let host_bus = buses.len();
-            buses.push(Bus::new(&spec.model.host_bus));
+            let same = cards
+                .iter()
+                .find(|(card, _)| spec.card.is_some() && *card == spec.card);
+            let host_bus = same.map_or(buses.len(), |(_, bus)| *bus);
+            if host_bus == buses.len() {
+                buses.push(Bus::new(&spec.model.host_bus));
+                cards.push((spec.card.clone(), host_bus));
+            }
             let (number, max_tags) = (names.len() as u32 - 1, spec.max_tags);
             arrays.push(Array::new(spec, number, host_bus, |m| tags[m as usize]));
             tags.push(max_tags);
         }
-        let shared = Shared::new(names.clone(), buses, topology.host_bus_kb_s, array_of);
+        let shared = Shared::new(names.clone(), buses, topology.host_bus, array_of);
         Self {
             units,
             arrays,

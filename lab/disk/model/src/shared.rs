@@ -9,6 +9,7 @@ use crate::bus::{move_ps, Bus, Phase, Turn};
 use crate::command::{Completion, Request};
 use crate::event::Event;
 use crate::time::to_ns;
+use crate::topology::HostBus;
 use crate::trace::Trace;
 
 /// All that units share.
@@ -19,7 +20,7 @@ pub(crate) struct Shared {
     pub events: BinaryHeap<Reverse<(i64, u64, Event)>>,
     serial: u64,
     pub buses: Vec<Bus>,
-    host_kb_s: Option<u64>,
+    host: Option<HostBus>,
     pub host_free_ps: i64,
     /// By bus: from when to when its turn under way has the host's bus.
     host_turns: Vec<(i64, i64)>,
@@ -40,7 +41,7 @@ impl Shared {
     pub fn new(
         names: Vec<String>,
         buses: Vec<Bus>,
-        host_kb_s: Option<u64>,
+        host: Option<HostBus>,
         array_of: Vec<Option<usize>>,
     ) -> Self {
         Self {
@@ -48,7 +49,7 @@ impl Shared {
             trace: Trace::new(names),
             events: BinaryHeap::new(),
             serial: 0,
-            host_kb_s,
+            host,
             host_free_ps: 0,
             host_turns: vec![(0, 0); buses.len()],
             buses,
@@ -97,28 +98,41 @@ impl Shared {
         self.bus_grant(bus);
     }
 
-    pub fn bus_data_ps(&self, bus: usize, bytes: u64) -> i64 {
-        self.buses[bus].data_ps(bytes, self.host_of(bus))
+    /// Time that `bytes` of a read take on a bus, in ps.
+    pub fn bus_read_ps(&self, bus: usize, bytes: u64) -> i64 {
+        self.buses[bus].data_ps(bytes, false, self.host_of(bus).as_ref())
     }
 
-    /// The ceiling over a bus.
-    fn host_of(&self, bus: usize) -> Option<u64> {
-        self.host_kb_s.filter(|_| !self.buses[bus].inside)
+    /// The host's bus over a bus.
+    fn host_of(&self, bus: usize) -> Option<HostBus> {
+        self.host.filter(|_| !self.buses[bus].inside)
+    }
+
+    /// Takes the host's bus for a turn, from `from_ps` at the earliest; returns the end.
+    fn take_host(&mut self, bus: usize, from_ps: i64, for_ps: i64) -> i64 {
+        let start_ps = from_ps.max(self.host_free_ps);
+        self.host_free_ps = start_ps + for_ps;
+        self.host_turns[bus] = (start_ps, self.host_free_ps);
+        self.host_free_ps
     }
 
     pub fn bus_grant(&mut self, bus: usize) {
         let Some(turn) = self.buses[bus].grant() else {
             return;
         };
-        let host_kb_s = self.host_of(bus);
-        let (before, in_all) = self.buses[bus].turn_ps(&turn, host_kb_s);
+        let host = self.host_of(bus);
+        let (before, in_all) = self.buses[bus].turn_ps(&turn, host.as_ref());
         let mut end = self.now_ps + in_all;
-        if let (Phase::Data { bytes, .. }, Some(host)) = (turn.phase, host_kb_s) {
-            let start = (self.now_ps + before).max(self.host_free_ps);
-            let host_end = start + move_ps(bytes, host);
-            self.host_free_ps = host_end;
-            self.host_turns[bus] = (start, host_end);
-            end = end.max(host_end);
+        match (turn.phase, host) {
+            (Phase::Data { bytes, .. }, Some(host)) => {
+                let for_ps = move_ps(bytes, host.rate_of(turn.inbound));
+                end = end.max(self.take_host(bus, self.now_ps + before, for_ps));
+            }
+            (Phase::Command, Some(host)) if host.request_ns > 0 => {
+                let for_ps = host.request_ns as i64 * 1000;
+                end = end.max(self.take_host(bus, self.now_ps, for_ps));
+            }
+            _ => {}
         }
         if turn.tell {
             let moves = Event::DataMoves {

@@ -44,6 +44,7 @@ struct ArrayEntry {
     #[serde(default)]
     spares: Vec<String>,
     max_tags: Option<u32>,
+    card: Option<String>,
     #[serde(default)]
     set: toml::Table,
 }
@@ -56,10 +57,56 @@ struct FaultEntry {
     after_marker_ns: i64,
 }
 
-#[derive(Debug, Deserialize)]
+/// The host's bus (PCI), over all buses that lead to the host. Nothing is set aside for the way
+/// back: reads, writes and commands take turns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct HostBus {
-    rate_kb_s: u64,
+pub struct HostBus {
+    /// Rate of reads, and of writes without [`HostBus::write_rate_kb_s`], in 10^3 bytes a second.
+    pub rate_kb_s: u64,
+    /// Rate of writes, in 10^3 bytes a second.
+    pub write_rate_kb_s: Option<u64>,
+    /// For how long each command holds it before the command reaches its unit, in ns.
+    #[serde(default)]
+    pub request_ns: u64,
+}
+
+/// Longest cost of a command on the host's bus: a second.
+const HOST_REQUEST_NS_MAX: u64 = 1_000_000_000;
+
+impl HostBus {
+    /// A bus of one rate, in 10^3 bytes a second, on which commands cost nothing.
+    pub fn of_rate(rate_kb_s: u64) -> Self {
+        Self {
+            rate_kb_s,
+            write_rate_kb_s: None,
+            request_ns: 0,
+        }
+    }
+
+    /// The rate for data to (`inbound`) or from the units, in 10^3 bytes a second.
+    pub(crate) fn rate_of(&self, inbound: bool) -> u64 {
+        self.write_rate_kb_s
+            .filter(|_| inbound)
+            .unwrap_or(self.rate_kb_s)
+    }
+
+    fn check(&self, path: &str) -> Result<(), Error> {
+        let wrong = |field: &str, message: String| Err(Error::field(path, field, message));
+        if self.rate_kb_s == 0 {
+            return wrong("host_bus.rate_kb_s", "must be above 0".into());
+        }
+        if self.write_rate_kb_s == Some(0) {
+            return wrong("host_bus.write_rate_kb_s", "must be above 0".into());
+        }
+        if self.request_ns > HOST_REQUEST_NS_MAX {
+            return wrong(
+                "host_bus.request_ns",
+                format!("must be at most {HOST_REQUEST_NS_MAX}"),
+            );
+        }
+        Ok(())
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -135,8 +182,8 @@ pub struct Topology {
     pub buses: Vec<BusFile>,
     /// Units in the file's order; the index is the unit number.
     pub units: Vec<UnitSpec>,
-    /// Rate that all buses together cannot exceed, in 10^3 bytes a second.
-    pub host_bus_kb_s: Option<u64>,
+    /// The bus that all buses to the host share.
+    pub host_bus: Option<HostBus>,
     /// Arrays; their unit numbers follow those of the units.
     pub arrays: Vec<ArraySpec>,
     /// Drives that fail.
@@ -224,10 +271,7 @@ impl Topology {
                 ),
             ));
         }
-        let host_bus_kb_s = file.host_bus.as_ref().map(|h| h.rate_kb_s);
-        if host_bus_kb_s == Some(0) {
-            return Err(Error::field(path, "host_bus.rate_kb_s", "must be above 0"));
-        }
+        file.host_bus.as_ref().map_or(Ok(()), |h| h.check(path))?;
         let catalogue = Catalogue::new(&file.catalogue);
         let mut buses = Vec::new();
         for (i, bus) in file.bus.iter().enumerate() {
@@ -264,7 +308,7 @@ impl Topology {
         Ok(Self {
             buses,
             units,
-            host_bus_kb_s,
+            host_bus: file.host_bus,
             arrays,
             faults,
         })
@@ -286,12 +330,22 @@ fn array_spec(
     if let Some(message) = bad_name(&entry.name) {
         return wrong("name", message.into());
     }
+    let same_card = |a: &&ArraySpec| entry.card.is_some() && a.card == entry.card;
     let taken = units.iter().any(|u| u.name == entry.name);
     if taken || others.iter().any(|a| a.name == entry.name) {
         return wrong("name", "a unit or array has it already".into());
     }
     let model = catalogue.array(&entry.controller, &entry.set)?;
     let file = &model.file;
+    if let Some(other) = others.iter().find(same_card) {
+        let (here, there) = (&file.host_bus.value, &other.model.file.host_bus.value);
+        if here != there {
+            return wrong(
+                "card",
+                format!("its link is {here}, that of \"{}\" {there}", other.name),
+            );
+        }
+    }
     for (field, names, wanted) in [
         ("members", &entry.members, file.members.value),
         ("spares", &entry.spares, file.spares.value),
@@ -354,6 +408,7 @@ fn array_spec(
     Ok(ArraySpec {
         name: entry.name.clone(),
         max_tags,
+        card: entry.card.clone(),
         model: Box::new(model),
         members: numbers,
         spares,

@@ -52,7 +52,7 @@ pub(crate) fn of(model: DriveModel, bus: BusFile, max_tags: u32) -> Topology {
                 bus: 0,
             },
         }],
-        host_bus_kb_s: None,
+        host_bus: None,
         ..Topology::default()
     }
 }

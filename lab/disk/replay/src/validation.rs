@@ -60,6 +60,7 @@ pub fn bare_lab(model: DriveModel) -> Lab {
         },
         kind: entry(model.file.bus_kind.value),
         rate_mb_s: entry(1_000_000),
+        write_rate_mb_s: None,
         command_ns: entry(0),
         reconnect_ns: entry(0),
         status_ns: entry(0),

@@ -109,7 +109,7 @@ pub fn lab_of_all(models: Vec<DriveModel>, bus: BusFile, max_tags: u32) -> Lab {
     Lab::new(Topology {
         buses: vec![bus],
         units,
-        host_bus_kb_s: None,
+        host_bus: None,
         ..Topology::default()
     })
 }

@@ -48,6 +48,7 @@ impl Drive {
                 slot,
                 phase,
                 hold: self.hold,
+                inbound,
                 data_ps: self.transfer_ps(bytes),
                 tell: inbound,
             },

@@ -135,7 +135,7 @@ impl Drive {
         let bytes = (end - start) * SECTOR_BYTES;
         let data_ps = |bytes| {
             shared
-                .bus_data_ps(self.bus, bytes)
+                .bus_read_ps(self.bus, bytes)
                 .max(self.transfer_ps(bytes))
         };
         let (bus_ps, sector_ps) = (data_ps(bytes), data_ps(SECTOR_BYTES));

@@ -38,6 +38,7 @@ pub struct BusFile {
     pub name: Note<String>,
     pub kind: Entry<BusKind>,
     pub rate_mb_s: Entry<u64>,
+    pub write_rate_mb_s: Option<Entry<u64>>,
     pub command_ns: Entry<u64>,
     pub reconnect_ns: Entry<u64>,
     pub status_ns: Entry<u64>,

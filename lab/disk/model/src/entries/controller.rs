@@ -17,6 +17,7 @@ pub struct ControllerFile {
     pub qemu: QemuTable,
     pub guest: GuestTable,
     pub several_disks: Option<SeveralDisksTable>,
+    pub card: Option<Entry<String>>,
 }
 
 /// How QEMU is given a controller and its disk.
