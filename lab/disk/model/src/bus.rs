@@ -8,8 +8,7 @@
 
 use std::collections::VecDeque;
 
-use crate::entries::{value_or, BusFile, BusKind};
-use crate::topology::HostBus;
+use crate::entries::{value_or, BusFile, BusKind, HostBus};
 
 /// What a unit uses the bus for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -18,7 +18,7 @@ use serde::Deserialize;
 use crate::error::Error;
 
 pub use self::array::{ArrayFile, ArrayModel, Level, MemberQueue, ReadBalance};
-pub use self::bus::{BusFile, BusKind};
+pub use self::bus::{BusFile, BusKind, HostBus};
 pub use self::controller::{ControllerFile, GuestTable, QemuTable, SeveralDisksTable};
 pub use self::drive::{
     DriveFile, DriveModel, QueueAlgorithm, ReadAheadAbort, ReadAheadStop, SegmentAccess, ZoneRow,

@@ -7,9 +7,9 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use crate::bus::{move_ps, Bus, Phase, Turn};
 use crate::command::{Completion, Request};
+use crate::entries::HostBus;
 use crate::event::Event;
 use crate::time::to_ns;
-use crate::topology::HostBus;
 use crate::trace::Trace;
 
 /// All that units share.

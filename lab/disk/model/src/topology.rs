@@ -8,6 +8,7 @@ use serde::Deserialize;
 use crate::array::layout::Layout;
 use crate::array::ArraySpec;
 use crate::catalogue::Catalogue;
+pub use crate::entries::HostBus;
 use crate::entries::{self, BusFile, DriveModel, QueueAlgorithm};
 use crate::error::Error;
 
@@ -55,58 +56,6 @@ struct FaultEntry {
     unit: String,
     marker: Option<String>,
     after_marker_ns: i64,
-}
-
-/// The host's bus (PCI), over all buses that lead to the host. Nothing is set aside for the way
-/// back: reads, writes and commands take turns.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct HostBus {
-    /// Rate of reads, and of writes without [`HostBus::write_rate_kb_s`], in 10^3 bytes a second.
-    pub rate_kb_s: u64,
-    /// Rate of writes, in 10^3 bytes a second.
-    pub write_rate_kb_s: Option<u64>,
-    /// For how long each command holds it before the command reaches its unit, in ns.
-    #[serde(default)]
-    pub request_ns: u64,
-}
-
-/// Longest cost of a command on the host's bus: a second.
-const HOST_REQUEST_NS_MAX: u64 = 1_000_000_000;
-
-impl HostBus {
-    /// A bus of one rate, in 10^3 bytes a second, on which commands cost nothing.
-    pub fn of_rate(rate_kb_s: u64) -> Self {
-        Self {
-            rate_kb_s,
-            write_rate_kb_s: None,
-            request_ns: 0,
-        }
-    }
-
-    /// The rate for data to (`inbound`) or from the units, in 10^3 bytes a second.
-    pub(crate) fn rate_of(&self, inbound: bool) -> u64 {
-        self.write_rate_kb_s
-            .filter(|_| inbound)
-            .unwrap_or(self.rate_kb_s)
-    }
-
-    fn check(&self, path: &str) -> Result<(), Error> {
-        let wrong = |field: &str, message: String| Err(Error::field(path, field, message));
-        if self.rate_kb_s == 0 {
-            return wrong("host_bus.rate_kb_s", "must be above 0".into());
-        }
-        if self.write_rate_kb_s == Some(0) {
-            return wrong("host_bus.write_rate_kb_s", "must be above 0".into());
-        }
-        if self.request_ns > HOST_REQUEST_NS_MAX {
-            return wrong(
-                "host_bus.request_ns",
-                format!("must be at most {HOST_REQUEST_NS_MAX}"),
-            );
-        }
-        Ok(())
-    }
 }
 
 #[derive(Debug, Deserialize)]
