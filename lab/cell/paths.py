@@ -7,6 +7,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("SPINDLE_BUILD", "build"))
 """Built things: relative to the root unless SPINDLE_BUILD is absolute."""
+PROFILES = ROOT / "config" / "profiles"
 
 
 def build() -> Path:
@@ -24,7 +25,7 @@ def shown_build() -> str:
 
 def profiles() -> list[str]:
     """Names of all profiles, by their folders."""
-    return sorted(path.parent.name for path in (ROOT / "config/profiles").glob("*/config.yaml"))
+    return sorted(path.parent.name for path in PROFILES.glob("*/config.yaml"))
 
 
 def cell_dir(profile: str, cell_id: str) -> Path:
