@@ -23,7 +23,7 @@ from pathlib import Path
 CRATE = Path(__file__).resolve().parents[1]
 COPIED = (
     *("Cargo.toml", "Cargo.lock", "cbindgen.toml", "src", "tests", "benches", "catalogue"),
-    *("model", "import", "replay", "draw"),
+    *("model", "import", "replay", "draw", "python"),
 )
 KEYS = {"name", "why", "file", "old", "new", "target", "filter"}
 # A mutant that loops must not hold up the gate.
