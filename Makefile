@@ -116,6 +116,8 @@ relock:
 		--no-annotate --no-header --upgrade --output-file envs/requirements.lock envs/requirements.in
 	@$(BIN)/pip-compile --quiet --generate-hashes --strip-extras --allow-unsafe --no-emit-index-url --no-emit-find-links \
 		--no-annotate --no-header --upgrade --output-file envs/notebooks.lock envs/notebooks.in
+	@$(BIN)/pip-compile --quiet --generate-hashes --strip-extras --allow-unsafe --no-emit-index-url --no-emit-find-links \
+		--no-annotate --no-header --upgrade --output-file envs/validator.lock envs/validator.in
 	@$(BIN)/python -m lab.guest.relock
 	@$(BIN)/python -m lab.volumes.relock
 

@@ -24,7 +24,7 @@ import click
 HERE = Path(__file__).parent
 COMMANDS = (
     "report", "run", "status", "show", "verify", "reference", "sensitivity", "try", "shell", "export", "import",
-    "doctor", "guest", "box", "domain", "completion",
+    "crate", "doctor", "guest", "box", "domain", "completion",
 )  # fmt: skip
 """In the order of the help; what a command does stands at the top of its file."""
 

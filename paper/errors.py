@@ -10,3 +10,7 @@ class RenderError(SpindleError):
 
 class TexError(SpindleError):
     """LaTeX stopped. The message has its last `!` block and where the whole log is."""
+
+
+class CrateError(SpindleError):
+    """A report cannot be described as an RO-Crate."""

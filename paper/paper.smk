@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 # From table data to LaTeX, figures and the reports: one for each paper, and the overview of all.
 import importlib.util
-import subprocess
 from pathlib import Path
 
 from analysis import papers
+from paper import sources
 
 PAPER_CODE = sorted(str(path) for path in Path("paper").glob("*.py"))
 TABLE_TEMPLATES = ["paper/notes.tex.j2", "paper/table.tex.j2"]
@@ -27,16 +27,6 @@ localrules:
     page_shared,
     paper_page,
     overview_page,
-
-
-def commit():
-    """Commit of the source, with a + if it has changes; empty where there is no git."""
-    try:
-        head = subprocess.run(["git", "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=True)
-        changed = subprocess.run(["git", "status", "--porcelain", "-uno"], capture_output=True, text=True, check=True)
-    except (OSError, subprocess.CalledProcessError):
-        return ""
-    return head.stdout.strip() + ("+" if changed.stdout.strip() else "")
 
 
 def look_code(name):
@@ -220,7 +210,7 @@ rule report_tex:
     log:
         f"{RESULTS}/logs/{{paper}}.report.tex.log",
     params:
-        commit=commit(),
+        commit=sources.commit(),
     shell:
         "{PYTHON} -m paper.render report --paper {wildcards.paper} --profile {PROFILE} --summary {input.summary} "
         "--lab {input.lab} --commit '{params.commit}' --out {output} 2>&1 | tee {log}"
@@ -253,7 +243,7 @@ rule overview_tex:
     log:
         f"{RESULTS}/logs/overview.log",
     params:
-        commit=commit(),
+        commit=sources.commit(),
     shell:
         "{PYTHON} -m paper.overview --profile {PROFILE} --results {RESULTS} --commit '{params.commit}' "
         "--summary {output.summary} --out {output.tex} 2>&1 | tee {log}"
@@ -303,7 +293,7 @@ rule paper_page:
     log:
         f"{RESULTS}/logs/{{paper}}.page.log",
     params:
-        commit=commit(),
+        commit=sources.commit(),
     shell:
         "{PYTHON} -m paper.page paper --paper {wildcards.paper} --profile {PROFILE} --results {RESULTS} "
         "--commit '{params.commit}' --out {output} 2>&1 | tee {log}"
@@ -320,7 +310,7 @@ rule overview_page:
     log:
         f"{RESULTS}/logs/overview.page.log",
     params:
-        commit=commit(),
+        commit=sources.commit(),
     shell:
         "{PYTHON} -m paper.page overview --profile {PROFILE} --results {RESULTS} --commit '{params.commit}' "
         "--out {output} 2>&1 | tee {log}"

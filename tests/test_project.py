@@ -127,7 +127,7 @@ def test_conda_rust_is_the_crates():
     assert yaml.safe_load(read("envs/conda-build.yaml"))["dependencies"] == [f"rust>={wanted}"]
 
 
-@pytest.mark.parametrize("name", ["requirements", "notebooks"])
+@pytest.mark.parametrize("name", ["requirements", "notebooks", "validator"])
 def test_lock_has_hashes_and_no_host(name):
     lock = read(f"envs/{name}.lock")
     assert "://" not in lock
