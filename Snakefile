@@ -41,12 +41,10 @@ def page_parts(folder):
 
 
 def report_of(paper):
-    """What makes up one paper's report. The results, too: a missing one (a failed cell that is to run again) would else
-    hide behind newer tables."""
+    """What makes up one paper's report."""
     folder = f"results/{PROFILE}/{paper.id}"
-    results = [paths.result_path(PROFILE, cell.id) for cell in lab_cells.paper_cells(PROFILE, paper.id)]
     pages = [f"{folder}/report.html", *page_parts(f"results/{PROFILE}")]
-    return [f"{folder}/report.pdf", *pages, f"{folder}/summary.json", *results]
+    return [f"{folder}/report.pdf", *pages, f"{folder}/summary.json"]
 
 
 MEASURED = [paths.result_path(PROFILE, cell.id) for run in RUNS.values() for cell in run.cells]

@@ -173,16 +173,22 @@ fn the_host_bus_is_a_ceiling_for_all_buses() {
     );
 }
 
+/// When two commands of one sector, one on each bus below the host's, are acknowledged.
+fn two_below(op: Op, host_bus: HostBus) -> Vec<(u64, i64)> {
+    let mut lab = below_a_host_bus(Some(host_bus));
+    lab.submit(0, 0, op, 9, 1, 0).unwrap();
+    lab.submit(0, 1, op, 9, 1, 1).unwrap();
+    finish(&mut lab)
+}
+
 #[test]
 fn the_host_bus_has_a_rate_for_writes() {
     let done = |op, write_rate_kb_s| {
-        let mut lab = below_a_host_bus(Some(HostBus {
+        let host_bus = HostBus {
             write_rate_kb_s,
             ..HostBus::of_rate(10_000)
-        }));
-        lab.submit(0, 0, op, 9, 1, 0).unwrap();
-        lab.submit(0, 1, op, 9, 1, 1).unwrap();
-        finish(&mut lab)
+        };
+        two_below(op, host_bus)
     };
     let sector = 512 * 1000 / 5;
     let half = 512 * 1_000_000 / 2500;
@@ -195,13 +201,11 @@ fn the_host_bus_has_a_rate_for_writes() {
 #[test]
 fn a_command_holds_the_host_bus() {
     let done = |request_ns| {
-        let mut lab = below_a_host_bus(Some(HostBus {
+        let host_bus = HostBus {
             request_ns,
             ..HostBus::of_rate(10_000)
-        }));
-        lab.submit(0, 0, Write, 9, 1, 0).unwrap();
-        lab.submit(0, 1, Write, 9, 1, 1).unwrap();
-        finish(&mut lab)
+        };
+        two_below(Write, host_bus)
     };
     let sector = 512 * 1000 / 5;
     let host = sector / 2;
