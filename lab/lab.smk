@@ -209,7 +209,6 @@ for image in IMAGES.values():
 rule lab:
     input:
         MODEL,
-        BINDINGS,
         QEMU,
         GUEST,
         list(dict.fromkeys(file for run in RUNS.values() for file in guest_files(run))),

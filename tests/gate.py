@@ -151,7 +151,7 @@ def parts() -> list[Part]:
         Part("shell lint", ("check",), [["shellcheck", "--external-sources", *shell_scripts()]], 1),
         Part("rust format", ("check",), rust_format, 1, lacks=lacking("fmt")),
         Part("rust lint", ("check",), rust_lint, lacks=lacking("clippy")),
-        Part(LAB, ("gate", "nightly"), [[BIN / "snakemake", *SMOKE, "lab"]]),
+        Part(LAB, ("gate", "nightly"), [[BIN / "snakemake", *SMOKE, "lab", "bindings"]]),
         Part("rust tests", ("check",), rust_tests),
         Part("python tests of reports", ("check",), [pytest(plain, *REPORTS)], 1),
         Part("other python tests", ("check",), [pytest(plain, *OTHERS)], 1),
