@@ -16,13 +16,15 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from analysis import claims, command, entries, load, measures, numbers, papers, reference
-from analysis.errors import ClaimError, DeviationError
+from analysis.errors import ClaimError, DeviationError, ResultError
 from lab.cell import config
 
 FACTOR = 1.5
 """A quotient of ours and the paper's beyond this, either way, wants an explanation."""
 NUMBER = "number"
 OWN, REFERENCE = "profile", "reference"
+EVIDENCE = "evidence.csv"
+"""The sheet of a paper's cells that only evidence needs."""
 
 
 @dataclass(frozen=True)
@@ -108,6 +110,12 @@ def fits(where: dict, of: str, table: str, row: str, column: str) -> bool:
     )
 
 
+def explains(where: dict, quantity: Quantity) -> bool:
+    """A `where` of deviations.yaml is about this quantity, and its ratio lies in the range for which it was said."""
+    low, high = where["ratio"]
+    return fits(where, quantity.of, quantity.table, quantity.row, quantity.column) and low <= quantity.ratio <= high
+
+
 def listed_path(paper: str) -> Path:
     """A paper's explanations."""
     return papers.paper(paper).deviations
@@ -127,7 +135,8 @@ def read(path: Path, paper: str) -> list[dict]:
     for table in about.explained:
         rows = [asdict(entry) for entry in entries.read_published(about.published / f"{table}.csv")]
         printed[table] = candidates(about.quotients, rows)
-    seen = set()
+    seen: set[str] = set()
+    planned = reference.planned(paper)
     for item in listed:
         where = f"{config.show(path)}: deviation {item['id']!r}"
         if item["id"] in seen:
@@ -139,6 +148,12 @@ def read(path: Path, paper: str) -> list[dict]:
                     f"{where}: {part['of']} of {part['table']} is not compared; paper.yaml compares {NUMBER}, "
                     f"{', '.join(about.quotients)} of {', '.join(printed)}"
                 )
+            low, high = part["ratio"]
+            if not (low < high and (high < 1 or low > 1)):
+                raise DeviationError(
+                    f"{where}: ratio [{low:g}, {high:g}] of row {part['row']!r}, column {part['column']!r} has no "
+                    "direction; write the least and the greatest ratio that it explains, both below 1 or both above"
+                )
             if not any(fits(part, of, part["table"], row, column) for of, row, column, _ in printed[part["table"]]):
                 raise DeviationError(
                     f"{where}: no {part['of']} of {part['table']} fits row {part['row']!r}, column {part['column']!r}; "
@@ -148,27 +163,32 @@ def read(path: Path, paper: str) -> list[dict]:
             unknown = [name for name in sorted(names_in(piece)) if not measures.known(name)]
             if unknown:
                 raise DeviationError(f"{where}: {unknown[0]!r} is no measure; analysis/measures.py lists them")
-            if "cell" in piece:
-                # With any numbers: what is no expression is found before there are results.
-                known = {name: 1000.0 + at for at, name in enumerate(sorted(names_in(piece)))}
-                claims.evaluate(piece["value"], known, no_table)
+            # With any numbers: what is no expression is found before there are results.
+            known = {name: 1000.0 + at for at, name in enumerate(sorted(names_in(piece)))}
+            claims.evaluate(piece["value"], known, no_table)
+            if piece["cell"] not in planned:
+                raise DeviationError(
+                    f"{where}: no sheet has the cell {piece['cell']!r}; give {config.show(about.folder / EVIDENCE)} "
+                    f"a row for it; {config.nearest(piece['cell'], planned)}"
+                )
     return listed
 
 
 def names_in(piece: dict) -> set[str]:
     """The measures that a piece of evidence uses."""
-    return measures.names(piece["value"]) if "cell" in piece else set()
+    return measures.names(piece["value"])
 
 
 def evidence(item: dict, results: Path, ids: set[str], committed: reference.Reference) -> dict:
     """One piece of evidence with its value, and where that comes from; `value` is None where nothing has it."""
-    if "command" in item:
-        return item | {"cell": None, "origin": "command", "trace": False, "reason": ""}
     expression, cell_id = item["value"], item["cell"]
     wanted = names_in(item)
-    found = item | {"command": None, "value": None, "origin": None, "trace": measures.from_trace(wanted), "reason": ""}
+    found = item | {"value": None, "origin": None, "trace": measures.from_trace(wanted), "reason": ""}
     if cell_id in ids and reference.finished(results, cell_id):
-        known, found["origin"] = measures.of_cell(results, cell_id, wanted), OWN
+        try:
+            known, found["origin"] = measures.of_cell(results, cell_id, wanted), OWN
+        except ResultError as error:
+            return found | {"reason": str(error)}
     elif cell_id in committed.cells:
         known, found["origin"] = committed.measures_of(cell_id), REFERENCE
     else:
@@ -217,11 +237,12 @@ def build(listed: list[dict], found: list[Quantity], settings: set[str], results
     explained, taken = [], set()
     for item in listed:
         named = [q for q in found if any(fits(part, q.of, q.table, q.row, q.column) for part in item["where"])]
-        off = [quantity for quantity in named if quantity.off]
+        off = [q for q in named if q.off and any(explains(part, q) for part in item["where"])]
+        beyond = [q for q in named if q.off and q not in off]
         taken |= set(off)
         explained.append({
             "id": item["id"], "title": item["title"], "why": item["why"].strip(), "measured": len(named),
-            "off": len(off), "spans": spans(off or named, settings),
+            "off": len(off), "spans": spans(off or named, settings), "beyond": spans(beyond, settings),
             "evidence": [evidence(piece, results, ids, committed) for piece in item["evidence"]],
         })  # fmt: skip
     off = [quantity for quantity in found if quantity.off]

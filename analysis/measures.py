@@ -2,19 +2,24 @@
 """Measures of one cell by name, as deviations.yaml uses them in expressions.
 
 elapsed_s, phase_<name>_s    what the workload reports of its time
+rate_mb_s                    of a cell of the device itself
 workload_<name>              its other numbers: workload_files_created
+phase_<name>_<what>          what the disk saw in a phase (analysis/phase_traffic.py): phase_run_reads
+member_requests              commands to the disks behind a hardware array
 requests, writes, ...        the sums of the trace (lab.cell.trace.Summary)
 trace_<name>                 what write_pattern finds in the trace, from the first phase on: trace_alone_share
 """
 
 import ast
+import re
 from pathlib import Path
 
-from analysis import io_summary, numbers, traces, write_pattern
+from analysis import io_summary, numbers, phase_traffic, traces, write_pattern
 from analysis.errors import ClaimError, ResultError
 
 TRACE = "trace_"
 WORKLOAD = "workload_"
+RATE, MEMBERS = "rate_mb_s", "member_requests"
 
 
 def phase_name(phase: str) -> str:
@@ -34,7 +39,10 @@ def timed(elapsed_ns: int, phases: list[dict]) -> dict[str, float]:
 def of_result(metrics: dict) -> dict[str, float]:
     """What a result's metrics say without its trace."""
     found = timed(metrics["elapsed_ns"], metrics.get("phases", []))
-    found |= {name: metrics[name] for name in io_summary.SUMS if metrics.get(name) is not None}
+    found |= {name: metrics[name] for name in (RATE, *io_summary.SUMS) if metrics.get(name) is not None}
+    behind = [sums["requests"] for disk, sums in metrics.get("devices", {}).items()
+              if re.fullmatch(phase_traffic.MEMBER, disk)]  # fmt: skip
+    found |= {MEMBERS: sum(behind)} if behind else {}
     return found | {f"{WORKLOAD}{name}": value for name, value in (metrics.get("workload") or {}).items()}
 
 
@@ -55,7 +63,7 @@ def of_cell(results: Path, cell_id: str, wanted: set[str]) -> dict[str, float]:
     found = of_result(cell.metrics)
     if any(name.startswith(TRACE) for name in wanted):
         found |= of_trace(results / "cells" / cell_id, cell.phases)
-    return found
+    return found | phase_traffic.measures(results / "cells" / cell_id, cell.phases, wanted)
 
 
 def names(expression: str) -> set[str]:
@@ -72,10 +80,12 @@ def known(name: str) -> bool:
     """A measure may have this name; whether a cell has it, is another question."""
     if name.startswith(TRACE):
         return name.removeprefix(TRACE) in write_pattern.UNITS
-    phase = name.startswith("phase_") and name.endswith("_s")
-    return name == "elapsed_s" or phase or name.startswith(WORKLOAD) or name in io_summary.SUMS
+    phase = (name.startswith("phase_") and name.endswith("_s")) or phase_traffic.parts(name)
+    return bool(phase) or name in ("elapsed_s", RATE, MEMBERS, *io_summary.SUMS) or name.startswith(WORKLOAD)
 
 
 def from_trace(wanted: set[str]) -> bool:
     """Any of these comes from the trace."""
-    return any(name.startswith(TRACE) or name in io_summary.SUMS for name in wanted)
+    return any(
+        name.startswith(TRACE) or name in (MEMBERS, *io_summary.SUMS) or phase_traffic.parts(name) for name in wanted
+    )

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Reference numbers: those of finished cells, committed so that they can be read without measuring.
 
-    spindle reference --profile full      take this profile's finished cells into the reference
+    spindle reference --profile reference  take this profile's finished cells into the reference
     spindle reference --check             hold all results that lie here against it
 
-Kept are a paper's cells on file systems, and of those of the device itself what its paper.yaml names. In
+Kept are the cells of a paper's profile `reference`: all at the paper's size, once, and those of its evidence. In
 paper/<paper>/reference/: cells.csv has one line a cell: its setting, elapsed time, rate, the sums of its trace and what
 it was made from (`identity`: the hash over all its inputs; `input_*`: over each). phases.csv has its phases,
 measures.csv what deviations.yaml wants besides. The paper's module `readable` makes tables of these numbers, to be read
@@ -21,8 +21,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 import pandas as pd
@@ -31,6 +30,8 @@ from analysis import cell_names, io_summary, load, measures, numbers, papers
 from analysis.errors import ResultError
 from lab.cell import cells, config, identity, paths
 
+PROFILE = "reference"
+"""The profile that has all of its cells."""
 ELAPSED, RATE = "elapsed_ns", "rate_mb_s"
 NUMBERS = (ELAPSED, RATE, *io_summary.SUMS)
 """Columns of cells.csv that were measured; empty where a cell has no such number."""
@@ -49,15 +50,10 @@ LATER = (RATE, "input_array", "input_reader", *HASHES)
 """Columns that a cells.csv may lack which was written before there was such a thing; empty then."""
 
 
-def kept(paper: papers.Paper, cell_id: str) -> bool:
-    """The reference has such cells: those on file systems, and what paper.yaml names of the device itself. Cells with
-    assumptions of their own belong to no table of a paper."""
-    if cell_names.SETTING.match(cell_id)["set"]:
-        return False
-    if cell_names.on_file_system(cell_id):
-        return True
-    named = paper.about.get("reference", {}).get("device", [])
-    return any(fnmatchcase(cell_id.rpartition(".")[0], pattern) for pattern in named)
+@cache
+def planned(paper: str) -> frozenset[str]:
+    """The cells that a paper's reference keeps: those of its profile `reference`."""
+    return frozenset(cell.id for cell in cells.paper_cells(PROFILE, paper))
 
 
 def folder(paper: str) -> Path:
@@ -89,7 +85,7 @@ class Reference:
         """A cell's measures, as analysis.measures names them."""
         line = self.cells[cell_id]
         found = measures.timed(int(line[ELAPSED]), self.phases_of(cell_id))
-        found |= {name: number(line[name]) for name in io_summary.SUMS if line[name]}
+        found |= {name: number(line[name]) for name in (RATE, *io_summary.SUMS) if line[name]}
         return found | {name: number(value) for name, value in self.measures.get(cell_id, {}).items()}
 
     def phases_of(self, cell_id: str) -> list[dict]:
@@ -223,8 +219,7 @@ def wanted_measures(path: Path) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for item in config.read_yaml(path, "deviations")["deviations"] if path.exists() else []:
         for piece in item["evidence"]:
-            if "cell" in piece:
-                found.setdefault(piece["cell"], set()).update(measures.names(piece["value"]))
+            found.setdefault(piece["cell"], set()).update(measures.names(piece["value"]))
     return found
 
 
@@ -237,7 +232,7 @@ def take(
     for run in cells.runs(profile).values():
         for cell in run.cells:
             path = results / "cells" / cell.id / "result.json"
-            if cell.id not in own or not kept(paper, cell.id) or not path.is_file():
+            if cell.id not in own or cell.id not in planned(paper.id) or not path.is_file():
                 continue
             result = load.checked(path)
             if result["status"] != "ok":
@@ -276,7 +271,7 @@ class Comparison:
     moved: list[dict] = field(default_factory=list)
     """Other inputs: `cell`, `here_ns`, `reference_ns`, `ratio`, `inputs`."""
     unknown: int = 0
-    """Finished cells on file systems that the reference does not have."""
+    """Finished cells of the profile `reference` that the reference does not have."""
 
     @property
     def same(self) -> int:
@@ -327,7 +322,7 @@ def compare(reference: Reference, results: list[dict]) -> Comparison:
 def finished_results(paper: papers.Paper, results: Path) -> list[dict]:
     """The results below results/<profile> that a paper's reference keeps, and that have a number."""
     listed = sorted(path for path in results.glob("cells/*/result.json") if not path.parent.name.startswith("."))
-    found = [load.checked(path) for path in listed if kept(paper, path.parent.name)]
+    found = [load.checked(path) for path in listed if path.parent.name in planned(paper.id)]
     return [result for result in found if result["status"] == "ok"]
 
 

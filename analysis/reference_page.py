@@ -20,7 +20,7 @@ def build(paper: str, results: Path, ids: list[str], folder: Path) -> dict:
     """Everything that the report prints of the reference."""
     committed = reference.read(reference.folder(paper))
     about = papers.paper(paper)
-    known = {cell for cell in ids if reference.kept(about, cell)}
+    known = set(ids) & reference.planned(about.id)
     results_there = reference.finished_results(about, results)
     found = reference.compare(committed, [one for one in results_there if one["id"] in known])
     return committed.describe() | {
@@ -28,7 +28,7 @@ def build(paper: str, results: Path, ids: list[str], folder: Path) -> dict:
         "lacking": {
             table: lacking(folder / f"{table}.csv", folder / reference.table_file(table)) for table in about.shown
         },
-        "scaled": scaled.build(about, load.load_cells(results, sorted(known)), committed.frame),
+        "scaled": scaled.build(about, load.load_cells(results, ids), committed.frame),
     }  # fmt: skip
 
 

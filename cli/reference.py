@@ -6,7 +6,7 @@ measuring. Taken are only cells that ended well and were made from what lies her
 
 \b
     spindle reference --check
-    spindle reference --profile full
+    spindle reference --profile reference
 """
 
 from pathlib import Path

@@ -59,11 +59,14 @@ def deviations(paper: papers.Paper, found: dict) -> dict:
             piece
             | {
                 "shown": NONE if piece["value"] is None else short(piece["value"]),
-                "source": piece["cell"] or piece["command"],
+                "source": piece["cell"],
             }
             for piece in item["evidence"]
         ]
-        explained.append(item | {"lines": [line(paper, one) for one in item["spans"]], "evidence": proof})
+        explained.append(item | {
+            "lines": [line(paper, one) for one in item["spans"]],
+            "beyond": [line(paper, one) for one in item["beyond"]], "evidence": proof,
+        })  # fmt: skip
     return found | {
         "factor": f"{found['factor']:g}", "explained": explained,
         "unexplained": [line(paper, one) for one in found["unexplained"]],

@@ -14,7 +14,7 @@ WORKLOADS = tuple(sorted(path.parent.name for path in (ROOT / "workloads").glob(
 """Folders of workloads/ that are workloads."""
 CROSSCHECK = "crosscheck"
 """Table of the cells that hold one workload against another."""
-OPTIONAL = ("sensitivity", "guests")
+OPTIONAL = ("sensitivity", "guests", "reference")
 """Profiles that a paper need not have a plan for; they then take nothing of it."""
 RAW = "raw"
 RAW_WORKLOADS = ("rawio", sweep.WORKLOAD, "fio")
@@ -261,6 +261,11 @@ def sheet(paper: str, file: str = papers.SHEET) -> tuple[dict, ...]:
     return tuple(rows)
 
 
+def planned_rows(plan: dict, paper: str) -> tuple[dict, ...]:
+    """The rows of the sheets that a plan names, in their order."""
+    return tuple(row for file in plan.get("sheets", [papers.SHEET]) for row in sheet(paper, file))
+
+
 def _cell(paper: str, row: dict, seed: int) -> Cell:
     lists = {name: tuple(row.get(name, "").split()) for name in ("tables", "parameters", "set")}
     values = {name: value for name, value in row.items() if name not in lists}
@@ -292,8 +297,8 @@ def paper_cells(profile: str, paper: str) -> tuple[Cell, ...]:
         return ()
     plan = config.plan(profile, paper)
     where = config.show(papers.plan(paper, profile))
-    file = plan.get("sheet", papers.SHEET)
-    raw = [row for row in sheet(paper, file) if row["file_system"] == RAW]
+    rows = planned_rows(plan, paper)
+    raw = [row for row in rows if row["file_system"] == RAW]
     checks = [row for row in raw if row["tables"] == CROSSCHECK and "guests" not in plan]
     measured = [row for row in raw if row["tables"] != CROSSCHECK]
     found = [_cell(paper, row, seed) for seed in range(1, plan["repetitions"] + 1) for row in measured]
@@ -306,7 +311,7 @@ def paper_cells(profile: str, paper: str) -> tuple[Cell, ...]:
         found = [cell for cell in found if cell.base in plan["runs"]]
     if "points" in plan:
         found = fitting(found, plan["points"], where)
-    found += file_system_cells(paper, plan.get("file_systems", []), where, file)
+    found += file_system_cells(paper, plan.get("file_systems", []), where, rows)
     return tuple(of_guests(found, plan["guests"], where)) if "guests" in plan else tuple(found)
 
 
@@ -332,13 +337,13 @@ def fitting(found: list[Cell], patterns: list[str], where: str) -> list[Cell]:
     return [cell for cell in found if cell.id in chosen]
 
 
-def file_system_cells(paper: str, choices: list[dict], where: str, file: str = papers.SHEET) -> list[Cell]:
-    """The cells on file systems that a plan's list chooses of a sheet, repetitions outermost, each once.
+def file_system_cells(paper: str, choices: list[dict], where: str, sheet_rows: tuple[dict, ...]) -> list[Cell]:
+    """The cells on file systems that a plan's list chooses of these rows, repetitions outermost, each once.
 
     A choice has `cells`, a list of patterns (as a shell's) on the part of the id before scale and seed, `arrays`,
     patterns on names of arrays (only single disks if it is missing), `repetitions`, and `scale`.
     """
-    rows = [_cell(paper, row, 1) for row in sheet(paper, file) if row["file_system"] != RAW]
+    rows = [_cell(paper, row, 1) for row in sheet_rows if row["file_system"] != RAW]
     found: dict[str, Cell] = {}
     most = max((choice["repetitions"] for choice in choices), default=0)
     for seed in range(1, most + 1):

@@ -83,11 +83,11 @@ def test_filesystems_unknown_names(lab, monkeypatch, tmp_path):
 
 def test_filesystems_plan_patterns(lab):
     choices = [{"cells": ["scsi-*.t64.both.*.postmark"], "repetitions": 2, "scale": "0.5"}]
-    chosen = cells.file_system_cells(PAPER, choices, "plan.yaml")
+    chosen = cells.file_system_cells(PAPER, choices, "plan.yaml", cells.sheet(PAPER))
     assert {cell.seed for cell in chosen} == {1, 2} and {cell.scale for cell in chosen} == {"0.5"}
     assert [cell.seed for cell in chosen] == sorted(cell.seed for cell in chosen)
     with pytest.raises(ConfigError, match=r"plan.yaml: no row of the sheet fits 'file_systems' pattern 'x'"):
-        cells.file_system_cells(PAPER, [{"cells": ["x"], "repetitions": 1}], "plan.yaml")
+        cells.file_system_cells(PAPER, [{"cells": ["x"], "repetitions": 1}], "plan.yaml", cells.sheet(PAPER))
 
 
 def outcome(lab, cell, mode=""):

@@ -50,7 +50,7 @@ deviations:
   - id: tiny
     title: Tiny & wrong
     where:
-      - {of: number, table: table6, row: "*", column: ffs.*.postmark}
+      - {of: number, table: table6, row: "*", column: ffs.*.postmark, ratio: [1.2, 4]}
     why: Because of 100 % of it.
     evidence:
       - what: writes
@@ -61,10 +61,10 @@ deviations:
         value: elapsed_s
         unit: s
         cell: scsi-virtio.ultrastar-36zx.t64.both.ffs.postmark.s01
-      - what: more memory
-        value: 12.345
-        unit: s
-        command: spindle try --assume memory_mib=1024
+      - what: little memory
+        value: reads
+        unit: requests
+        cell: scsi-virtio.ultrastar-36zx.t64.both+fs_name_lookup=shared.ffs.sdet-20.s01
 """
 """Explanations of deviations: one."""
 

@@ -3,7 +3,7 @@
 
 import pytest
 
-from analysis import deviations, entries, load, papers, reference, scaled
+from analysis import deviations, entries, load, papers, phase_traffic, reference, scaled
 from analysis.errors import ClaimError, DeviationError
 from lab.cell.errors import ConfigError
 from paper.white2001 import tables as white
@@ -71,6 +71,14 @@ def test_deviations_table4_has_ide_over_scsi(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
+        ("[1.2, 4]", "[0.9, 4]", "ratio .0.9, 4. of row .* has no direction"),
+        ("[1.2, 4]", "[4, 1.2]", "ratio .4, 1.2. of row .* has no direction"),
+        ("[1.2, 4]", "[1.2]", "deviations.0.where.0.ratio"),
+        (
+            "fs_name_lookup=shared",
+            "fs_name_lookup=exclusive",
+            "no sheet has the cell 'scsi-virtio.*exclusive.*evidence.csv a row for it; did you mean",
+        ),
         ("column: ffs.*", "column: ffss.*", "deviation 'tiny': no number of table6 fits"),
         (
             "of: number",
@@ -95,6 +103,20 @@ def test_deviations_file_is_checked(tmp_path, old, new, message):
         deviations.read(path, "white2001")
 
 
+@pytest.mark.parametrize(("seconds", "explained"), [(1000, True), (400 / 1.6, False), (400 * 4.5, False)])
+def test_deviations_explain_a_direction_and_a_range(tmp_path, seconds, explained):
+    listed = tmp_path / "deviations.yaml"
+    listed.write_text(TINY)
+    place = ("t32-64.both", "ffs.scsi.postmark")
+    made = deviations.quantities(PAPER.quotients, {"table6": rows("table6", {place: seconds}, tmp_path)}, {})
+    built = deviations.build(
+        deviations.read(listed, "white2001"), made, {"table6"}, tmp_path, set(), reference.Reference()
+    )
+    assert built["off"] == 1
+    assert (built["explained"][0]["off"], len(built["explained"][0]["beyond"])) == ((1, 0) if explained else (0, 1))
+    assert len(built["unexplained"]) == (0 if explained else 1)
+
+
 def test_deviations_repeated_id(tmp_path):
     path = tmp_path / "deviations.yaml"
     path.write_text(TINY + TINY.partition("deviations:\n")[2])
@@ -106,7 +128,7 @@ def test_deviations_committed_file_is_read():
     assert deviations.read(deviations.listed_path("white2001"), "white2001")
 
 
-def test_deviations_evidence_says_where_it_is_from(tmp_path):
+def test_deviations_evidence_says_where_it_is_from(tmp_path, monkeypatch):
     name = synthetic_traces.write_postmark(tmp_path, "ffs")
     item = {"what": "x", "unit": "s", "cell": name, "value": "trace_alone_share * elapsed_s / writes"}
     none = reference.Reference()
@@ -123,8 +145,9 @@ def test_deviations_evidence_says_where_it_is_from(tmp_path):
     assert deviations.evidence(item, tmp_path, set(), lacks)["reason"] == "the reference has no trace_alone_share of it"
     zero = deviations.evidence(item | {"value": "writes / (reads - reads)"}, tmp_path, {name}, none)
     assert (zero["value"], "division by zero" in zero["reason"]) == (None, True)
-    command = {"what": "x", "unit": "s", "command": "python -m x", "value": 2}
-    assert deviations.evidence(command, tmp_path, set(), none)["value"] == 2
+    monkeypatch.setattr(phase_traffic.identity, "image_paths", lambda build, image: [tmp_path / "none.img"])
+    image = item | {"value": "phase_run_inode_writes"}
+    assert "is not here" in deviations.evidence(image, tmp_path, {name}, none)["reason"]
 
 
 def test_deviations_build_leaves_the_rest_unexplained(tmp_path):
