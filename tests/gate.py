@@ -201,6 +201,15 @@ def skips_of(report: Path) -> tuple[int, list[tuple[str, str]]]:
     return len(cases), found
 
 
+IGNORED = re.compile(r"^test (?:\[(?P<kind>.*)\] +)?(?P<name>\S+) +\.\.\. ignored(?:, (?P<why>.*))?$", re.MULTILINE)
+"""A line of a Rust test that did not run: the harness of libtest-mimic has its reason in front, Rust's own behind."""
+
+
+def rust_skips_of(text: str) -> list[tuple[str, str]]:
+    """Name and words of the tests that `cargo test` printed as ignored."""
+    return [(found["name"], found["kind"] or found["why"] or "") for found in IGNORED.finditer(text)]
+
+
 def unlisted(part: Part, chosen: str, skipped: list[tuple[str, str]]) -> str | None:
     """What is wrong with a part's skips."""
     entries = allowed_skips()
@@ -306,6 +315,9 @@ class Gate:
                     outcome.skipped += len(skipped)
                     outcome.trouble = outcome.trouble or unlisted(part, self.chosen, skipped)
         text = log.read_text(encoding="utf-8", errors="replace")
+        ignored = rust_skips_of(text) if any(command[:2] == ["cargo", "test"] for command in part.commands) else []
+        outcome.skipped += len(ignored)
+        outcome.trouble = outcome.trouble or unlisted(part, self.chosen, ignored)
         if part.figure:
             outcome.figures = [line.strip() for line in text.splitlines() if re.search(part.figure, line)][-4:]
         if outcome.trouble and not live:

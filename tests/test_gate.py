@@ -76,6 +76,30 @@ def test_gate_skips_are_read_from_the_report(gate, tmp_path):
     assert gate.skips_of(tmp_path / "report.xml") == (3, [("lab/x/test_a.py::test_two", "no ed here")])
 
 
+RUST = """running 3 tests
+test [no measured traces: SPINDLE_TRACES names their folder] demerit ... ignored
+test catalogue::each_entry ... ok
+test slow_one ... ignored, takes an hour
+test result: ok. 1 passed; 0 failed; 2 ignored"""
+
+
+def test_gate_ignored_rust_tests_are_skips(gate):
+    assert gate.rust_skips_of(RUST) == [
+        ("demerit", "no measured traces: SPINDLE_TRACES names their folder"),
+        ("slow_one", "takes an hour"),
+    ]
+
+
+def test_gate_fails_on_an_unlisted_rust_skip(gate, logs, monkeypatch):
+    cargo = logs.parent / "cargo"
+    cargo.write_text(f"#!/bin/sh\ncat <<'END'\n{RUST}\nEND\n")
+    cargo.chmod(0o755)
+    monkeypatch.setattr(gate, "BIN", logs.parent)
+    outcome = gate.Gate("check", [gate.Part("rust", ("check",), [["cargo", "test"]], 1)], 2).run()["rust"]
+    assert outcome.skipped == 2
+    assert outcome.trouble.startswith("skipped, and not on the list in tests/skips.toml: demerit: no measured traces")
+
+
 def test_gate_skip_must_be_on_the_list(gate):
     entries = [{"where": "lab/x/", "message": "no ed", "why": "because", "only": ["check"]}]
     assert gate.is_allowed(entries, "check", "lab/x/test_a.py::test_two", "no ed here")

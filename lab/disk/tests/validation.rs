@@ -3,12 +3,13 @@
 //!
 //! The traces and parameters are DiskSim's public validation set and not part of the project.
 //! They are looked for in the folder that `SPINDLE_TRACES` names, or else beside the project; the
-//! tests that need them say so when they are not there.
+//! tests that need them count as ignored where they are not there.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
+use libtest_mimic::{Arguments, Failed, Trial};
 use spindle_disk::catalogue::DriveModel;
 use spindle_disk::Op;
 use spindle_replay::requests::{self, Measured};
@@ -48,11 +49,7 @@ fn traces() -> Option<PathBuf> {
         Some(folder) => PathBuf::from(folder),
         None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/disks/disksim"),
     };
-    if folder.is_dir() {
-        return Some(folder);
-    }
-    eprintln!("skipped: no measured traces; SPINDLE_TRACES=DIR names their folder");
-    None
+    folder.is_dir().then_some(folder)
 }
 
 fn import(folder: &Path, drive: &str) -> DriveModel {
@@ -74,15 +71,13 @@ fn replay(folder: &Path, drive: &str) -> (Vec<Measured>, Vec<i64>) {
     (requests, times)
 }
 
-#[test]
-fn demerit_is_no_worse_than_disksims() {
-    let Some(folder) = traces() else { return };
+fn demerit_is_no_worse_than_disksims(folder: &Path) {
     let mut csv = String::from(
         "drive,regime,requests,measured_ms_mean,modelled_ms_mean,rms_demerit_ms,disksim_ms\n",
     );
     let mut better = 0;
     for (drive, disksim_ms) in DRIVES {
-        let (requests, times) = replay(&folder, drive);
+        let (requests, times) = replay(folder, drive);
         let mut groups: BTreeMap<&str, (Vec<i64>, Vec<i64>)> = BTreeMap::new();
         for (i, request) in requests.iter().enumerate() {
             let part = i.checked_sub(1).map(|j| regime(&requests[j], request));
@@ -133,16 +128,13 @@ fn demerit_is_no_worse_than_disksims() {
     );
 }
 
-#[test]
-fn imported_drives_take_little_memory() {
-    let Some(folder) = traces() else { return };
+fn imported_drives_take_little_memory(folder: &Path) {
     for (drive, ..) in DRIVES {
-        let bytes = import(&folder, drive).bytes();
+        let bytes = import(folder, drive).bytes();
         assert!(bytes < 20_000_000, "{drive} takes {bytes} bytes");
     }
 }
 
-#[test]
 fn demerit_by_hand() {
     // Sorted, 1 3 against 2 7 ms: distances 1 and 4, mean square 8.5; the mean is 2.5 ms lower.
     let report = validation::report(&[3_000_000, 1_000_000], &[2_000_000, 7_000_000]);
@@ -150,4 +142,39 @@ fn demerit_by_hand() {
     assert!((report.rms_demerit_ms - 8.5_f64.sqrt()).abs() < 1e-9);
     assert!((report.mean_error_ms + 2.5).abs() < 1e-9);
     assert!((report.rms_demerit_relative - 8.5_f64.sqrt() / 4.5).abs() < 1e-9);
+}
+
+/// A test of measured traces; without them it is ignored, and its name says why.
+fn of_traces(name: &str, folder: Option<&Path>, test: fn(&Path)) -> Trial {
+    let Some(folder) = folder.map(Path::to_owned) else {
+        return Trial::test(name, || Ok(()))
+            .with_kind("no measured traces: SPINDLE_TRACES names their folder")
+            .with_ignored_flag(true);
+    };
+    Trial::test(name, move || done(|| test(&folder)))
+}
+
+/// The harness takes a panic for a failure; this makes the types fit.
+fn done(test: impl FnOnce()) -> Result<(), Failed> {
+    test();
+    Ok(())
+}
+
+fn main() {
+    let folder = traces();
+    let folder = folder.as_deref();
+    let tests = vec![
+        of_traces(
+            "demerit_is_no_worse_than_disksims",
+            folder,
+            demerit_is_no_worse_than_disksims,
+        ),
+        of_traces(
+            "imported_drives_take_little_memory",
+            folder,
+            imported_drives_take_little_memory,
+        ),
+        Trial::test("demerit_by_hand", || done(demerit_by_hand)),
+    ];
+    libtest_mimic::run(&Arguments::from_args(), tests).exit();
 }
