@@ -35,7 +35,9 @@ from analysis.errors import ClaimError
 TRIED = ("verdict", "because", "reference_verdict", "reference_because")
 """What is said of a claim under another reading."""
 FIELDS = {"id", "statement", "where", "quantities", "holds"}
-OPTIONAL = {"questioned", "note"}
+OPTIONAL = {"questioned", "note", "root"}
+UNEXPLAINED = "unexplained"
+"""The root of a claim that fails and names none."""
 Value = float | bool | list[float]
 Lookup = Callable[[str, str, str], float]
 
@@ -66,6 +68,8 @@ class Claim:
     questioned: bool = False
     note: str = ""
     """What a reader should know: above all why the paper's own numbers do not bear the claim out."""
+    root: str = UNEXPLAINED
+    """Why ours do not, in a line."""
 
 
 def read(path: Path) -> list[Claim]:
@@ -76,14 +80,20 @@ def read(path: Path) -> list[Claim]:
     claims: list[Claim] = []
     if not path.exists():
         return claims
-    for item in yaml.safe_load(path.read_text())["claims"]:
+    text = yaml.safe_load(path.read_text())
+    roots = text.get("roots", {})
+    for item in text["claims"]:
         where = f"{path}: claim {item.get('id', '?')!r}"
         wrong = (FIELDS - item.keys()) or (item.keys() - FIELDS - OPTIONAL)
         if wrong:
             raise ClaimError(f"{where}: key {sorted(wrong)[0]!r} is missing or unknown; keys are {sorted(FIELDS)}")
         if any(claim.id == item["id"] for claim in claims):
             raise ClaimError(f"{where}: stands there twice; rename one")
-        claims.append(Claim(**item))
+        if "root" in item and item["root"] not in roots:
+            raise ClaimError(f"{where}: root {item['root']!r} is none of those at the top; they are {sorted(roots)}")
+        claims.append(Claim(**item | ({"root": " ".join(roots[item["root"]].split())} if "root" in item else {})))
+    if unused := roots.keys() - {item.get("root") for item in text["claims"]}:
+        raise ClaimError(f"{path}: no claim names the root {sorted(unused)[0]!r}; remove it")
     return claims
 
 
@@ -292,8 +302,10 @@ def tested(claim: Claim, rows: list[dict], filled: list[dict] | None = None) -> 
                 pass
     except ClaimError as error:
         raise ClaimError(f"claim {claim.id!r}: {error}") from None
+    failed = (elsewhere if verdict == entries.NOT_RUN else verdict) is False
     return {
         "id": claim.id, "statement": claim.statement, "where": claim.where, "verdict": verdict, "because": because,
+        "root": claim.root if failed else "",
         "test": claim.holds, "questioned": claim.questioned, "note": claim.note, "published_verdict": paper_holds,
         "published": "; ".join(f"{spaced(name)} {show(value)}" for name, value in paper.items()),
         "reference_verdict": elsewhere, "reference_because": elsewhere_because,

@@ -204,6 +204,33 @@ def test_claims_unknown_cell_is_named():
         claims.judge(claim, published_rows())
 
 
+ROOTED = """\
+roots: {less: we did less}
+claims:
+  - {id: a, statement: a, where: b, root: less, quantities: {q: 'cell("table5", "t4.both", "scsi.read.random")'}, holds: q > HOLDS}
+  - {id: b, statement: a, where: b, quantities: {q: 'cell("table5", "t4.both", "scsi.read.random")'}, holds: q > HOLDS}
+"""  # noqa: E501
+
+
+@pytest.mark.parametrize(("least", "roots"), [("9e9", ["we did less", claims.UNEXPLAINED]), ("0", ["", ""])])
+def test_claims_that_fail_say_why_or_that_nobody_knows(tmp_path, least, roots):
+    path = tmp_path / "claims.yaml"
+    path.write_text(ROOTED.replace("HOLDS", least))
+    rows = published_rows(lambda p: 1)
+    assert [claims.judge(claim, rows)["root"] for claim in claims.read(path)] == roots
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [("root: less", "root: more", "root 'more' is none of those"), ("{less:", "{more: x, less:", "no claim names the")],
+)
+def test_claims_roots_are_checked(tmp_path, old, new, message):
+    path = tmp_path / "claims.yaml"
+    path.write_text(ROOTED.replace("HOLDS", "0").replace(old, new))
+    with pytest.raises(ClaimError, match=message):
+        claims.read(path)
+
+
 def test_claims_misspelt_key_is_named(tmp_path):
     path = tmp_path / "claims.yaml"
     path.write_text("claims:\n  - {id: a, statment: b, where: c, quantities: {}, holds: '1 > 0'}\n")
