@@ -66,9 +66,12 @@ def queue_settings(run: Run, cell: Cell, disk: str) -> list[tuple[str, str]]:
         (f"{queue}/iosched/front_merges", "0"),
     ]
     settings.append((f"{queue}/nomerges", value("host_merges" if cell.raw else "fs_host_merges")))
-    if cell.raw and cell.workload == sweep.WORKLOAD and not sweep.past_page_cache(cell.parameters):
-        # What the page cache asks of the disk.
-        settings += [(f"{queue}/{name}", value("page_cache_kib")) for name in ("max_sectors_kb", "read_ahead_kb")]
+    if cell.raw and cell.workload == sweep.WORKLOAD:
+        if sweep.past_page_cache(cell.parameters):
+            settings.append((f"{queue}/max_sectors_kb", value("sweep_request_kib")))
+        else:
+            # What the page cache asks of the disk.
+            settings += [(f"{queue}/{name}", value("page_cache_kib")) for name in ("max_sectors_kb", "read_ahead_kb")]
     if not cell.raw:
         settings += [
             # No flushes: the kernel is not to know of the drive's write cache, which stays on.

@@ -71,7 +71,7 @@ def lines_of(found: dict, name: str, op: str) -> dict[str, dict[str, float]]:
         there, done, kind, *_ = split(row)
         if (there, done) == (name, op) and kind.startswith("d"):
             lines.setdefault(kind.removeprefix("d"), {})[column] = value
-    return {depth: lines[depth] for depth in sorted(lines, key=int)}
+    return {depth: lines[depth] for depth in sorted(lines, key=int) if depth in COLOURS}
 
 
 def by_size(axes: plt.Axes, lines: dict[str, dict[str, float]], style: str = "-") -> None:

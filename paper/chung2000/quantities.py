@@ -76,6 +76,7 @@ CONFIGURATIONS = {
     "lct08": Configuration(_board("quantum-fireball-lct08")),
     "lct08.card": Configuration(_card()),
     "lct08.card.buffered": Configuration(_card(), _MERGED),
+    "lct08.pio": Configuration(System("ide-piix-pio", "none", "both", "quantum-fireball-lct08")),
     "maxtor": Configuration(_board("maxtor-diamondmax-plus-40-40gb")),
     "atlas.2": Configuration(_scsi("quantum-atlas-10k", "md-raid0-2")),
     "atlas.3": Configuration(_scsi("quantum-atlas-10k", "md-raid0-3")),
@@ -96,8 +97,8 @@ CONFIGURATIONS = {
 """Configurations by the names that the tables use."""
 
 PROCESSOR = "Linux's cost on a processor without caches: shapes and orders compare, sizes do not"
-PIO = "the lab has no programmed I/O yet"
 NTFS = "the lab has no file of NTFS in this sheet yet"
+ONE_SLOPE = "the formula has two terms that grow with the request's size; a fit over sizes gives their sum (Figure 14)"
 NEVER_FULL = "there is no such size: the largest requests are slower than smaller ones"
 NOT_SWEPT = "the lab has these parts, but the sheet has no such points yet"
 PCI = "a host bus of the paper's other cards or machines, which nothing here runs on"
@@ -109,16 +110,15 @@ LACKING = (
     ("table1 .*|table4 .*|table5 .*", GIVEN),
     ("table6 memory .*", MEMORY),
     ("table6 3w.*", PCI),
-    ("table7 pio.*", PIO),
     ("table11 network.*", NETWORK),
     ("figures figure3 .*", NTFS),
-    ("figures figure(5|14|25) .*", NOT_SWEPT),
+    ("figures figure25 (copy|lazy-writer)", ONE_SLOPE),
+    ("figures figure(5|14) .*", NOT_SWEPT),
     ("figures figure32 second-generation.*", PCI),
     ("figures figure3[678] .*", NETWORK),
     ("figures figure2 spread", "the model's zones do not vary within themselves"),
     ("text pci (gain|of-advertised)", GIVEN),
     ("text pci disks.sequential", "the paper does not say what it calls saturated"),
-    ("text pio .*", PIO),
     ("text (ide|scsi) terabyte", PRICE),
 )
 """Why numbers have nothing behind them: patterns on table, row and column, of which the first that fits counts."""
@@ -357,6 +357,7 @@ _CLOCKS = CLOCK_GHZ * 1000 / (OUTER_KIB << 10)
 """Clocks a byte of us for each request of OUTER_KIB."""
 _STRIPED_KIB = (2, 8, 32, 64, 128, 256)
 _MIRRORED_KIB = (8, 32, 64, 128, 256)
+_BUFFERED_KIB = (2, 8, 64)
 _OUTER = {name: _rate(name, "read") for name in ("atlas", "lct08")}
 _INNER = {name: _rate(name, "read", start_permille=INNER_PERMILLE) for name in ("atlas", "lct08")}
 _DEEP = 32
@@ -381,6 +382,9 @@ SOURCES: dict[tuple[str, str, str], Callable[[Points, Published], Entry]] = {
     ("table7", "dma", "read.64"): _rate("lct08", "read", OUTER_KIB, 1),
     ("table7", "dma", "processor"): _busy_percent("lct08", OUTER_KIB),
     ("table7", "dma", "clocks"): _cost("lct08", "read", "sequential", OUTER_KIB, _CLOCKS),
+    ("table7", "pio", "read.64"): _rate("lct08.pio", "read", OUTER_KIB, 1),
+    ("table7", "pio", "processor"): _busy_percent("lct08.pio", OUTER_KIB),
+    ("table7", "pio", "clocks"): _cost("lct08.pio", "read", "sequential", OUTER_KIB, _CLOCKS),
     **{("table9", name, op): _random(RANDOM[name], op) for name in PRICES for op in ("read", "write")},
     **{("table9", name, "per-kaps"): _price(_random(RANDOM[name], "read"), price) for name, price in PRICES.items()},
     **{("table10", name, "kaps"): _kaps(RANDOM[name]) for name in PRICES},
@@ -480,6 +484,9 @@ SOURCES: dict[tuple[str, str, str], Callable[[Points, Published], Entry]] = {
         lambda lct08, atlas: 100 * lct08 / atlas, _best(f"{_CARD}.buffered", "read"), _best("atlas.buffered", "read")
     ),
     ("figures", "figure24", "lct08.write.2"): _rate(f"{_CARD}.buffered", "write", 2, 1),
+    ("figures", "figure25", "fixed"): _mean_cost(
+        *(_fixed(f"{_CARD}.buffered", op, _BUFFERED_KIB) for op in ("read", "write"))
+    ),
     ("figures", "figure26", "one-deep.read.full"): _full(_CARD, "read", 1),
     ("figures", "figure26", "one-deep.write.full"): _full(_CARD, "write", 1),
     ("figures", "figure26", "one-deep.write.full.motherboard"): _full("lct08", "write", 1),
@@ -543,6 +550,14 @@ SOURCES: dict[tuple[str, str, str], Callable[[Points, Published], Entry]] = {
             for name in ("atlas", "atlas.buffered")
             for kib in COST_KIB
         ),
+    ),
+    ("text", "pio", "loss"): _percent(
+        less_percent, *(_rate(name, "read", OUTER_KIB, 1) for name in ("lct08.pio", "lct08"))
+    ),
+    ("text", "pio", "factor"): lambda m, p: processor(
+        p,
+        lambda pio, dma: pio / dma,
+        *(_cost(name, "read", "sequential", OUTER_KIB)(m, p) for name in ("lct08.pio", "lct08")),
     ),
     ("text", "scsi", "sequential.factor"): _quotient(_OUTER["atlas"], _OUTER["lct08"]),
     ("text", "maxtor", "read"): _random("maxtor", "read"),

@@ -15,6 +15,7 @@ NAMES = {
     "lct08.card.buffered": "Fireball lct08, card, buffered",
     "lct08.apart.2": "two Fireball lct08, card, side by side",
     "lct08.apart.4": "four Fireball lct08, card, side by side",
+    "lct08.pio": "Fireball lct08, mother board, PIO",
     "maxtor": "DiamondMax Plus 40",
     "atlas.2": "two Atlas 10K, md RAID 0",
     "atlas.3": "three Atlas 10K, md RAID 0",

@@ -166,7 +166,7 @@ def test_volumes_card_shows_drives_singly():
     assert "unit=disk1 " in command and "write-cache" not in command
     # The card and its link are what the controller is.
     names = identity.topology_names(one)
-    assert {"arrays/3w5400-single", "buses/pci-3w5400", "buses/ata-66"} <= {*names["controller"]}
+    assert {"arrays/3w5400-single", "buses/pci-3w5400", "buses/ata-33"} <= {*names["controller"]}
     assert not names["array"]
 
 

@@ -5,7 +5,7 @@ mod common;
 
 use std::path::Path;
 
-use common::{parse_trace, read_trace, small_drive, test_bus, Line, MS};
+use common::{parse_trace, read_trace, small_drive, test_bus, Line, MS, US};
 use proptest::prelude::*;
 use spindle_disk::array::layout::Layout;
 use spindle_disk::array::ArraySpec;
@@ -18,6 +18,11 @@ use spindle_disk::{Lab, EIO, NEVER};
 /// An array of small drives `m0`, `m1`, ..., called `disk0`; `set` is over the catalogue's entry.
 /// Units have 8 KB, 16 sectors, unless `set` says otherwise. No time for processor or host bus.
 fn array_of(controller: &str, set: &str, faults: &[(u32, i64)]) -> Lab {
+    array_on(controller, set, faults, ["rate_mb_s = 100000", ""])
+}
+
+/// The same with changes of the test bus: of that to the host, and of the members'.
+fn array_on(controller: &str, set: &str, faults: &[(u32, i64)], buses: [&str; 2]) -> Lab {
     let mut table: toml::Table = "stripe_unit_kb = 8\nhost_command_ns = 0\nmember_command_ns = 0\n\
                                   xor_mb_s = 1000000"
         .parse()
@@ -25,7 +30,7 @@ fn array_of(controller: &str, set: &str, faults: &[(u32, i64)]) -> Lab {
     table.extend(set.parse::<toml::Table>().unwrap());
     let catalogue = Catalogue::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("catalogue"));
     let mut model = catalogue.array(controller, &table).unwrap();
-    model.host_bus = test_bus("rate_mb_s = 100000");
+    model.host_bus = test_bus(buses[0]);
     let file = &model.file;
     let (members, spares) = (file.members.value, file.spares.value);
     let unit = |number: u32| UnitSpec {
@@ -42,7 +47,7 @@ fn array_of(controller: &str, set: &str, faults: &[(u32, i64)]) -> Lab {
     let unit_sectors = file.stripe_unit_kb.value * 2;
     let layout = Layout::new(file.level.value, members, unit_sectors, 4000).unwrap();
     Lab::new(Topology {
-        buses: units.iter().map(|_| test_bus("")).collect(),
+        buses: units.iter().map(|_| test_bus(buses[1])).collect(),
         arrays: vec![ArraySpec {
             name: "disk0".into(),
             max_tags: file.max_tags.value,
@@ -659,6 +664,62 @@ fn twinstor_splits_a_deep_stream_only() {
     assert!(shallow < 80, "64 KB outstanding: {shallow} %");
 }
 
+/// A card of one drive or more that stores and forwards, and one that cuts through: when the host
+/// has its answers, in us after the last member's.
+fn after_the_members(controller: &str, buses: [&str; 2], request: (Op, u64)) -> [i64; 2] {
+    [false, true].map(|cut_through| {
+        let set = format!("cut_through = {cut_through}\nmember_write_cache = true");
+        let mut lab = array_on(controller, &set, &[], buses);
+        let outcome = run(&mut lab, &[(0, request.0, 0, request.1)]);
+        let members = outcome.lines.iter().filter(|l| l.device != "disk0");
+        let last = members.map(|l| l.acknowledged).max().unwrap();
+        (outcome.done[0].1 - last) / US
+    })
+}
+
+const SLOW_LINK: [&str; 2] = ["rate_mb_s = 64", ""];
+const SLOW_MEMBERS: [&str; 2] = ["rate_mb_s = 64", "rate_mb_s = 8"];
+
+#[test]
+fn data_crosses_a_card_while_a_member_moves_it() {
+    // The link takes 8 us a sector, a member 1 or 64. Stored and forwarded, 8 sectors need 64 us
+    // after the member. Passed on, the link began with the member, 8 or 512 us before, and has the
+    // last sector to go.
+    let one = |buses, op| after_the_members("3w5400-single", buses, (op, 8));
+    assert_eq!(one(SLOW_LINK, Read), [64, 56]);
+    assert_eq!(one(SLOW_MEMBERS, Read), [64, 8]);
+    // A write is acknowledged when the member has it and the link has moved it.
+    assert_eq!(one(SLOW_LINK, Write), [0, 56]);
+    assert_eq!(one(SLOW_MEMBERS, Write), [0, 0]);
+    let in_all = |cut_through: bool| {
+        let set = format!("cut_through = {cut_through}\nmember_write_cache = true");
+        let mut lab = array_on("3w5400-single", &set, &[], SLOW_LINK);
+        run(&mut lab, &[(0, Write, 0, 8)]).done[0].1
+    };
+    assert_eq!(in_all(false) - in_all(true), 8 * US);
+}
+
+#[test]
+fn a_link_that_is_passed_through_carries_all_data_once() {
+    // Two members with 16 sectors each: the link takes 256 us for both, one member 16 at its end.
+    let two = |controller, op| after_the_members(controller, SLOW_LINK, (op, 32))[1];
+    assert_eq!(two("3w5400-raid0-2", Write), 256 - 16);
+    // Both copies of a mirror come of one transfer; each member moves all of it.
+    assert_eq!(two("twinstor-2", Write), 256 - 32);
+}
+
+#[test]
+fn only_what_keeps_nothing_is_passed_through() {
+    let catalogue = Catalogue::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("catalogue"));
+    let refused = |controller: &str, set: &str| {
+        let refused = catalogue.array(controller, &set.parse().unwrap()).err();
+        refused.is_some_and(|e| e.to_string().contains("cut_through"))
+    };
+    assert!(refused("3w5400-raid0-4", "level = \"raid5\"\nxor_mb_s = 1"));
+    assert!(refused("twinstor-2", "cache_kb = 64"));
+    assert!(!refused("twinstor-2", ""));
+}
+
 #[test]
 fn a_battery_keeps_the_cache_when_the_power_goes() {
     let cut = |set: &str, at: i64| {
@@ -769,17 +830,19 @@ struct Case {
     tags: u32,
     spare: bool,
     clook: bool,
+    cut_through: bool,
     faults: Vec<(u32, i64)>,
     steps: Vec<(i64, u8, u64, u64)>,
     cut_permille: i64,
 }
 
-const SHAPES: [(&str, u32); 5] = [
+const SHAPES: [(&str, u32); 6] = [
     ("raid5-ide-8", 4),
     ("raid0-4", 4),
     ("raid1-2", 2),
     ("raid10-4", 4),
     ("twinstor-2", 2),
+    ("3w5400-raid0-4", 4),
 ];
 
 impl Case {
@@ -787,10 +850,18 @@ impl Case {
         let (controller, members) = SHAPES[self.controller];
         let write_back = self.write_back && self.cache_kb > 0;
         let battery = write_back && self.battery;
+        // Only the entries of such cards have the key.
+        let cut_through = match controller {
+            "twinstor-2" | "3w5400-raid0-4" => {
+                format!("cut_through = {}", self.cut_through && self.cache_kb == 0)
+            }
+            _ => String::new(),
+        };
         let set = format!(
             "members = {members}\nspares = {}\ncache_kb = {}\nwrite_back = {write_back}\n\
              battery = {battery}\nmember_write_cache = {}\ndestage_jobs = {}\nmax_tags = {}\n\
-             destage_idle_ns = 3000000\nrebuild_kib_s = 4096\nmember_queue = {:?}",
+             destage_idle_ns = 3000000\nrebuild_kib_s = 4096\nmember_queue = {:?}\n\
+             {cut_through}",
             u32::from(self.spare),
             self.cache_kb,
             self.buffers && !battery,
@@ -832,9 +903,9 @@ fn case() -> impl Strategy<Value = Case> {
     let step = (0..12 * MS, 0..6_u8, any::<u64>(), 1..90_u64);
     (
         (
-            0..5_usize,
+            0..SHAPES.len(),
             prop::sample::select(vec![0, 16, 64, 4096_u64]),
-            any::<[bool; 5]>(),
+            any::<[bool; 6]>(),
         ),
         (1..5_u32, prop::sample::select(vec![1, 4, 32_u32])),
         prop::collection::vec((0..5_u32, 0..400 * MS), 0..3),
@@ -843,7 +914,7 @@ fn case() -> impl Strategy<Value = Case> {
     )
         .prop_map(
             |((controller, cache_kb, flags), (jobs, tags), faults, steps, cut_permille)| {
-                let [write_back, battery, buffers, spare, clook] = flags;
+                let [write_back, battery, buffers, spare, clook, cut_through] = flags;
                 Case {
                     controller,
                     cache_kb,
@@ -854,6 +925,7 @@ fn case() -> impl Strategy<Value = Case> {
                     tags,
                     spare,
                     clook,
+                    cut_through,
                     faults,
                     steps,
                     cut_permille,
@@ -874,7 +946,7 @@ proptest! {
         let unit = lab.unit("disk0").unwrap();
         let requests = case.requests(lab.sectors(unit));
         let outcome = run(&mut lab, &requests);
-        let redundant = case.controller != 1;
+        let redundant = !SHAPES[case.controller].0.contains("raid0");
         if case.failures() <= usize::from(redundant) {
             prop_assert!(outcome.done.iter().all(|d| d.0 == 0), "{:?}", outcome.done);
         }

@@ -338,7 +338,7 @@ fn the_writes_that_the_lct08s_buffer_was_described_by() {
     // from this, so that it is no result; nor is what the pool's size makes of it.
     let rates = |set: &str| [1, 2, 4, 8, 16, 32].map(|sorts| lct08_writes_per_s(set, sorts));
     let pool = rates("");
-    let segments = rates("write_pool_sectors = 0\nwrite_segments = 3");
+    let segments = rates("write_pool_sectors = 0\nwrite_segments = 3\nsegment_sectors = 139");
     let text = format!("{pool:.1?} {segments:.1?}");
     assert!(
         pool.iter().all(|rate| (85.0..100.0).contains(rate)),

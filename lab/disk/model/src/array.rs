@@ -71,6 +71,12 @@ struct Command {
     hit: Hit,
     /// Reads: parts that are still on their way.
     left: u64,
+    /// Turns on the host's interface of data that crosses a controller as it comes.
+    crossing: u32,
+    /// Sectors of a read that cross when the members have read them: the last of each.
+    kept: u64,
+    /// The members are done with it, well or not.
+    ended: bool,
     /// Reads: goes on where the one before it ended.
     sequential: bool,
     failed: bool,
@@ -256,6 +262,9 @@ impl Array {
             depth,
             hit: Hit::None,
             left: 0,
+            crossing: 0,
+            kept: 0,
+            ended: false,
             sequential: false,
             failed: false,
         });
@@ -279,6 +288,9 @@ impl Array {
         match phase {
             Phase::Command => {
                 self.work(Work::Host(slot), self.file.host_command_ns.value, shared);
+            }
+            Phase::Data { last: false, .. } if self.file.cuts_through() => {
+                self.crossed(slot, shared);
             }
             Phase::Data { .. } if self.command(slot).op != Op::Read => self.data_here(slot, shared),
             Phase::Data { .. } | Phase::Status => {
@@ -397,7 +409,7 @@ impl Array {
             _ => Hit::Miss,
         };
         if parts.is_empty() {
-            self.send(slot, shared);
+            self.answer(slot, shared);
         } else {
             self.read_parts(slot, parts, shared);
         }
@@ -485,19 +497,62 @@ impl Array {
             return;
         }
         if command.failed {
-            return self.ask_bus(slot, Phase::Status, shared);
+            return self.answer(slot, shared);
         }
         command.medium = Medium::At(now_ns);
         let (lbn, end) = (command.lbn, command.lbn + command.sectors);
         for (row, start, end) in self.layout.rows_of(lbn, end) {
             self.cache.fill(row, start, end);
         }
-        self.send(slot, shared);
+        self.answer(slot, shared);
     }
 
-    fn send(&mut self, slot: u32, shared: &mut Shared) {
-        let bytes = self.command(slot).sectors * SECTOR_BYTES;
-        self.ask_bus(slot, Phase::Data { bytes, last: true }, shared);
+    /// The members are done with a command: what the host waits for is on its way as soon as all
+    /// that crosses the controller meanwhile has crossed it.
+    fn answer(&mut self, slot: u32, shared: &mut Shared) {
+        let cuts_through = self.file.cuts_through();
+        let command = self.command_mut(slot);
+        command.ended = true;
+        if command.crossing > 0 {
+            return;
+        }
+        let phase = if command.failed || command.op != Op::Read {
+            Phase::Status
+        } else {
+            let sectors = if cuts_through {
+                command.kept
+            } else {
+                command.sectors
+            };
+            let bytes = sectors * SECTOR_BYTES;
+            Phase::Data { bytes, last: true }
+        };
+        self.ask_bus(slot, phase, shared);
+    }
+
+    // Data that crosses the controller as it comes: the host's interface is taken when a member
+    // starts to move it, for as long as the interface needs for it. So a command ends with the
+    // slower of the two, a read one sector later. The interface serves one command after another
+    // and not a piece of each in turn, which makes no difference to their sum.
+
+    /// A member's data starts to move, and the host's with it.
+    pub fn member_moves(&mut self, id: u64, shared: &mut Shared) {
+        for (slot, sectors) in self.take_moving(id) {
+            let command = self.command_mut(slot);
+            let kept = u64::from(command.op == Op::Read);
+            command.kept += kept;
+            command.crossing += 1;
+            let bytes = (sectors - kept) * SECTOR_BYTES;
+            self.ask_bus(slot, Phase::Data { bytes, last: false }, shared);
+        }
+    }
+
+    fn crossed(&mut self, slot: u32, shared: &mut Shared) {
+        let command = self.command_mut(slot);
+        command.crossing -= 1;
+        if command.ended {
+            self.answer(slot, shared);
+        }
     }
 
     // Writes.
@@ -516,6 +571,10 @@ impl Array {
                 return self.pump(shared);
             }
             self.room.pop_front();
+            if self.file.cuts_through() {
+                self.data_here(slot, shared);
+                continue;
+            }
             let (bytes, last) = (sectors * SECTOR_BYTES, self.caches(op));
             self.ask_bus(slot, Phase::Data { bytes, last }, shared);
         }
@@ -577,7 +636,7 @@ impl Array {
         if let Some(slot) = slot {
             let command = self.command_mut(slot);
             (command.failed, command.medium) = (failed, medium);
-            self.ask_bus(slot, Phase::Status, shared);
+            self.answer(slot, shared);
         } else if let Some(key) = line {
             if failed {
                 self.lost = true;

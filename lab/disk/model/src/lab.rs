@@ -58,6 +58,7 @@ impl Lab {
         let mut names: Vec<String> = topology.units.iter().map(|u| u.name.clone()).collect();
         let mut tags: Vec<u32> = topology.units.iter().map(|u| u.max_tags).collect();
         let mut array_of = vec![None; names.len() + topology.arrays.len()];
+        let mut cut_through = vec![false; array_of.len()];
         for (number, spec) in topology.units.into_iter().enumerate() {
             units.push(match spec.kind {
                 UnitKind::Null { latency_ns } => Unit::Null {
@@ -81,6 +82,7 @@ impl Lab {
             names.push(spec.name.clone());
             for &member in spec.members.iter().chain(&spec.spares) {
                 array_of[member as usize] = Some(arrays.len());
+                cut_through[member as usize] = spec.model.file.cuts_through();
                 if let Unit::Drive(drive) = &units[member as usize] {
                     buses[drive.bus()].inside = true;
                 }
@@ -97,7 +99,13 @@ impl Lab {
             arrays.push(Array::new(spec, number, host_bus, |m| tags[m as usize]));
             tags.push(max_tags);
         }
-        let shared = Shared::new(names.clone(), buses, topology.host_bus, array_of);
+        let shared = Shared::new(
+            names.clone(),
+            buses,
+            topology.host_bus,
+            array_of,
+            cut_through,
+        );
         Self {
             units,
             arrays,
@@ -302,7 +310,10 @@ impl Lab {
     /// Carries commands and answers between arrays and their members until there are no more.
     fn serve_arrays(&mut self) {
         loop {
-            if let Some(done) = self.shared.member_done.pop_front() {
+            if let Some((unit, id)) = self.shared.member_moves.pop_front() {
+                let array = self.shared.array_of[unit as usize].expect("it is a member");
+                self.arrays[array].member_moves(id, &mut self.shared);
+            } else if let Some(done) = self.shared.member_done.pop_front() {
                 let array = self.shared.array_of[done.unit as usize].expect("it is a member");
                 self.arrays[array].member_done(
                     done.unit,

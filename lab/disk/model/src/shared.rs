@@ -33,16 +33,22 @@ pub(crate) struct Shared {
     /// counted apart.
     pub member_ops: VecDeque<(u32, Request)>,
     pub member_done: VecDeque<Completion>,
+    /// By unit: its data crosses the controller of its array as it moves.
+    cut_through: Vec<bool>,
+    /// Commands of such members whose data has started to move: unit and cookie.
+    pub member_moves: VecDeque<(u32, u64)>,
     member_completed: u64,
 }
 
 impl Shared {
-    /// Of units with these names, at time 0; `array_of` says by unit which array it is a member of.
+    /// Of units with these names, at time 0; `array_of` says by unit which array it is a member of,
+    /// and `cut_through` whether that array's controller passes its data through.
     pub fn new(
         names: Vec<String>,
         buses: Vec<Bus>,
         host: Option<HostBus>,
         array_of: Vec<Option<usize>>,
+        cut_through: Vec<bool>,
     ) -> Self {
         Self {
             now_ps: 0,
@@ -59,6 +65,8 @@ impl Shared {
             array_of,
             member_ops: VecDeque::new(),
             member_done: VecDeque::new(),
+            cut_through,
+            member_moves: VecDeque::new(),
             member_completed: 0,
         }
     }
@@ -146,6 +154,18 @@ impl Shared {
         self.schedule(end, Event::BusDone { bus: bus as u32 });
     }
 
+    /// Whether a unit's data crosses the controller of its array as it moves.
+    pub fn cuts_through(&self, unit: u32) -> bool {
+        self.cut_through[unit as usize]
+    }
+
+    /// Data of a unit's command starts to move: who passes it through has to know.
+    pub fn data_moves(&mut self, unit: u32, cookie: u64) {
+        if self.cuts_through(unit) {
+            self.member_moves.push_back((unit, cookie));
+        }
+    }
+
     pub fn bus_seize(&mut self, bus: usize, unit: u32) -> bool {
         self.buses[bus].seize(unit)
     }
@@ -187,7 +207,7 @@ mod tests {
     #[test]
     #[should_panic(expected = "an event cannot lie in the past")]
     fn no_event_lies_in_the_past() {
-        let mut shared = Shared::new(Vec::new(), Vec::new(), None, Vec::new());
+        let mut shared = Shared::new(Vec::new(), Vec::new(), None, Vec::new(), Vec::new());
         shared.now_ps = 1000;
         shared.schedule(999, Event::Decoded { unit: 0 });
     }
@@ -195,7 +215,7 @@ mod tests {
     #[test]
     #[should_panic(expected = "overflow")]
     fn a_number_that_does_not_fit_is_no_result() {
-        let mut shared = Shared::new(Vec::new(), Vec::new(), None, Vec::new());
+        let mut shared = Shared::new(Vec::new(), Vec::new(), None, Vec::new(), Vec::new());
         shared.serial = std::hint::black_box(u64::MAX);
         shared.schedule(0, Event::Decoded { unit: 0 });
     }

@@ -46,6 +46,8 @@ pub(super) struct Job {
     failed: bool,
     /// Sectors that the parity is made of.
     mixed: u64,
+    /// Its data has started to move.
+    moves: bool,
     /// Writes done: member and number there.
     written: Vec<(u32, u64)>,
 }
@@ -123,6 +125,7 @@ impl Array {
             left: 0,
             failed: false,
             mixed: 0,
+            moves: false,
             written: Vec::new(),
         };
         self.jobs.insert(self.serial, job);
@@ -238,6 +241,17 @@ impl Array {
             Step::Reads => self.mix(id, shared),
             Step::Writes => self.end(id, shared),
         }
+    }
+
+    /// The commands of the host whose data a job writes, and how many sectors, the first time.
+    pub(super) fn take_pieces(&mut self, id: u64) -> Vec<(u32, u64)> {
+        let job = self.jobs.get_mut(&id).expect("it has commands at members");
+        if std::mem::replace(&mut job.moves, true) {
+            return Vec::new();
+        }
+        let pieces = job.pieces().iter();
+        let moving = pieces.filter_map(|p| Some((self.writes[&p.write].slot?, p.end - p.start)));
+        moving.collect()
     }
 
     fn mix(&mut self, id: u64, shared: &mut Shared) {

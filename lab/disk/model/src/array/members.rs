@@ -82,6 +82,8 @@ pub(super) struct MemberCommand {
     lbn: u64,
     end: u64,
     owner: Owner,
+    /// Its data has started to move.
+    moves: bool,
 }
 
 impl Array {
@@ -119,6 +121,7 @@ impl Array {
             lbn,
             end,
             owner,
+            moves: false,
         };
         self.member_commands.insert(self.serial, command);
         self.devices[device].pending += 1;
@@ -194,6 +197,20 @@ impl Array {
             Owner::Read { slot, parts } => self.read_parts(slot, parts, shared),
             Owner::Job(job) => self.job_step(job, well, (unit, ordinal), shared),
             Owner::Flush { slot } => self.member_flushed(slot, shared),
+        }
+    }
+
+    /// The commands of the host whose data a member has just started to move, and how many sectors
+    /// of it; nothing the second time. What goes to several members comes once.
+    pub(super) fn take_moving(&mut self, id: u64) -> Vec<(u32, u64)> {
+        let command = self.member_commands.get_mut(&id).expect("it is under way");
+        if std::mem::replace(&mut command.moves, true) {
+            return Vec::new();
+        }
+        match command.owner {
+            Owner::Read { slot, .. } => vec![(slot, command.end - command.lbn)],
+            Owner::Job(job) => self.take_pieces(job),
+            Owner::Flush { .. } => Vec::new(),
         }
     }
 

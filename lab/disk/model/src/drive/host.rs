@@ -50,7 +50,7 @@ impl Drive {
                 hold: self.hold,
                 inbound,
                 data_ps: self.transfer_ps(bytes),
-                tell: inbound,
+                tell: inbound || bytes > 0 && shared.cuts_through(self.unit),
             },
         );
     }

@@ -229,8 +229,12 @@ impl Drive {
         self.ask_bus(slot, Phase::Data { bytes, last }, shared);
     }
 
-    /// Data of a write starts to move: the arm may go, and write as it comes.
+    /// Data starts to move. That of a write lets the arm go, and write as it comes.
     pub fn data_moves(&mut self, slot: u32, first_ps: i64, end_ps: i64, shared: &mut Shared) {
+        shared.data_moves(self.unit, self.command(slot).cookie);
+        if self.command(slot).op == Op::Read {
+            return;
+        }
         let &(number, admitted) = self
             .command(slot)
             .moving

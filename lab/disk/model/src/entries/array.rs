@@ -3,7 +3,7 @@
 
 use serde::Deserialize;
 
-use super::{BusFile, Entry, Note};
+use super::{value_or, BusFile, Entry, Note};
 use crate::error::Error;
 
 /// How an array keeps its data.
@@ -71,6 +71,7 @@ pub struct ArrayFile {
     pub read_balance: Entry<ReadBalance>,
     pub sequential_kb: Entry<u64>,
     pub rebuild_kib_s: Entry<u64>,
+    pub cut_through: Option<Entry<bool>>,
 }
 
 /// An array controller, checked, and the bus between it and the host.
@@ -83,6 +84,11 @@ pub struct ArrayModel {
 }
 
 impl ArrayFile {
+    /// Whether data crosses the controller as it comes; otherwise it is stored and forwarded.
+    pub(crate) fn cuts_through(&self) -> bool {
+        value_or(&self.cut_through, false)
+    }
+
     /// Refuses what no controller can be; `path` is for the message.
     ///
     /// # Errors
@@ -122,6 +128,13 @@ impl ArrayFile {
         }
         if self.cache_kb.value > 1 << 24 || self.rebuild_kib_s.value > 1 << 24 {
             return wrong("cache_kb, rebuild_kib_s", "over 16 GB, or 16 GB a second");
+        }
+        if self.cuts_through() && (self.cache_kb.value > 0 || self.level.value == Level::Raid5) {
+            return wrong(
+                "cut_through",
+                "data stays in a cache, and until its parity is made: leave it out, or set \
+                 cache_kb to 0 and a level without parity",
+            );
         }
         if self.battery.value && self.member_write_cache.value {
             return wrong(
