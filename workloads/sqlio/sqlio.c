@@ -27,6 +27,7 @@
 #define DEPTH_MAX 1024
 #define REQUESTS_MAX (1u << 22)
 #define BUFFER_ALIGNMENT 4096
+#define CACHE_BLOCK_BYTES 4096
 #define KIB 1024u
 #define MIB (KIB * KIB)         /* SQLIO's megabyte, too */
 #define MS_NS 1000000u
@@ -196,6 +197,21 @@ static const char *make_file(void)
     return path;
 }
 
+/*
+ * The page cache of a disk works in blocks of 4 KiB, as it does on a file: by itself Linux takes the
+ * largest power of two that divides the disk's size, so that a write of 2 KiB would depend on that.
+ */
+static void set_cache_block(int fd, const char *path)
+{
+    int bytes = CACHE_BLOCK_BYTES;
+    struct stat status;
+
+    if (fstat(fd, &status) < 0)
+        die("%s: %s", path, strerror(errno));
+    if (S_ISBLK(status.st_mode) && ioctl(fd, BLKBSZSET, &bytes) < 0)
+        die("%s: blocks of %d bytes cannot be set: %s", path, bytes, strerror(errno));
+}
+
 static void open_target(struct target *target, const char *path, uint64_t *seeds)
 {
     const uint64_t request = options.kib * KIB;
@@ -211,6 +227,8 @@ static void open_target(struct target *target, const char *path, uint64_t *seeds
     target->fd = open(path, options.print_pattern ? O_RDONLY : flags);
     if (target->fd < 0)
         die("cannot open %s: %s", path, strerror(errno));
+    if (!options.print_pattern && !(flags & O_DIRECT))
+        set_cache_block(target->fd, path);
     size = options.fill == WRITTEN ? size_of(target->fd, path) : options.file_bytes;
     /* Aligned to the page, so that an area's place does not depend on the size of requests. */
     target->begin = options.offset_bytes;
