@@ -189,12 +189,26 @@ static const char *make_file(void)
 
             write_all(fd, path, block, left < sizeof block ? left : sizeof block, at);
         }
-    if (options.fill == EXTENDED)
-        write_all(fd, path, block, 512, options.file_bytes - 512);
     /* What is cached would be read without the disk. */
     if (fsync(fd) < 0 || posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED) != 0 || close(fd) < 0)
         die("%s: cannot be put on the disk: %s", path, strerror(errno));
     return path;
+}
+
+/*
+ * A program that begins a file with its end: what the file system does about the gap before it, zeros
+ * for example, is a part of the run.
+ */
+static void write_end(const char *path)
+{
+    const char end[512] = { 0x5a };
+    int fd = open(path, O_WRONLY);
+
+    if (fd < 0)
+        die("cannot open %s: %s", path, strerror(errno));
+    write_all(fd, path, end, sizeof end, options.file_bytes - sizeof end);
+    if (fsync(fd) < 0 || close(fd) < 0)
+        die("%s: its end cannot be put on the disk: %s", path, strerror(errno));
 }
 
 /*
@@ -491,6 +505,8 @@ static void run(void)
     getrusage(RUSAGE_SELF, &before);
     idle_before_ns = idle_ns();
     begin_ns = virtual_ns();
+    if (options.fill == EXTENDED)
+        write_end(targets[0].path);
     if (options.depth == 0)
         run_synchronously(&slots[0]);
     else
