@@ -211,6 +211,13 @@ static void write_end(const char *path)
         die("%s: its end cannot be put on the disk: %s", path, strerror(errno));
 }
 
+static void begin(void)
+{
+    begin_ns = virtual_ns();
+    if (options.fill == EXTENDED)
+        write_end(targets[0].path);
+}
+
 /*
  * The page cache of a disk works in blocks of 4 KiB, as it does on a file: by itself Linux takes the
  * largest power of two that divides the disk's size, so that a write of 2 KiB would depend on that.
@@ -314,6 +321,7 @@ static void run_synchronously(struct slot *slot)
 {
     const size_t request = options.kib * KIB;
 
+    begin();
     while (goes_on(slot->target)) {
         ssize_t moved;
 
@@ -350,7 +358,7 @@ static void run_asynchronously(struct slot *slots, long count)
         die("out of memory for %ld requests", count);
     if (syscall(SYS_io_setup, count, &context) < 0)
         die("io_setup: %s", strerror(errno));
-    begin_ns = virtual_ns();
+    begin();
     for (long i = 0; i < count; i++)
         if (goes_on(slots[i].target)) {
             prepare(&slots[i], slots[i].target);
@@ -504,9 +512,6 @@ static void run(void)
         memset(latencies_ns, 1, most * sizeof *latencies_ns);
     getrusage(RUSAGE_SELF, &before);
     idle_before_ns = idle_ns();
-    begin_ns = virtual_ns();
-    if (options.fill == EXTENDED)
-        write_end(targets[0].path);
     if (options.depth == 0)
         run_synchronously(&slots[0]);
     else
