@@ -23,6 +23,8 @@ MIB_MB = 1.048576
 """10^6 bytes in a MiB."""
 OUTER_KIB, OUTER_DEPTH = 64, 2
 """Requests of a drive's rate: two deep, as there is always one waiting then (section 6.2)."""
+FILE_DEPTH, FILE_BYTES = 4, 32 << 20
+"""Requests outstanding on a file, and its size."""
 INNER_PERMILLE = 970
 """Where the innermost zone of both drives begins at the latest."""
 RANDOM_KIB, LARGE_KIB = 8, 1024
@@ -50,6 +52,7 @@ class Configuration(NamedTuple):
 
     system: System
     own: tuple[str, ...] = ()
+    file_system: str = cells.RAW
 
 
 def _scsi(drive: str, array: str = "none", controller: str = "scsi-virtio-u160") -> System:
@@ -72,6 +75,7 @@ CONFIGURATIONS = {
     "atlas.uncached": Configuration(_scsi("quantum-atlas-10k"), ("write_cache=false",)),
     "atlas.buffered": Configuration(_scsi("quantum-atlas-10k"), _MERGED),
     "atlas.uncached.buffered": Configuration(_scsi("quantum-atlas-10k"), ("write_cache=false", *_MERGED)),
+    "atlas.ntfs": Configuration(_scsi("quantum-atlas-10k"), file_system="ntfs"),
     "atlas.dynamic": Configuration(_scsi("quantum-atlas-10k", "ldm-simple-1")),
     "lct08": Configuration(_board("quantum-fireball-lct08")),
     "lct08.card": Configuration(_card()),
@@ -97,7 +101,6 @@ CONFIGURATIONS = {
 """Configurations by the names that the tables use."""
 
 PROCESSOR = "Linux's cost on a processor without caches: shapes and orders compare, sizes do not"
-NTFS = "the lab has no file of NTFS in this sheet yet"
 ONE_SLOPE = "the formula has two terms that grow with the request's size; a fit over sizes gives their sum (Figure 14)"
 NEVER_FULL = "there is no such size: the largest requests are slower than smaller ones"
 NOT_SWEPT = "the lab has these parts, but the sheet has no such points yet"
@@ -111,7 +114,6 @@ LACKING = (
     ("table6 memory .*", MEMORY),
     ("table6 3w.*", PCI),
     ("table11 network.*", NETWORK),
-    ("figures figure3 .*", NTFS),
     ("figures figure25 (copy|lazy-writer)", ONE_SLOPE),
     ("figures figure(5|14) .*", NOT_SWEPT),
     ("figures figure32 second-generation.*", PCI),
@@ -134,7 +136,7 @@ def configuration_of(row: tuple) -> str:
     """The name of a sheet's row, as its items, among CONFIGURATIONS."""
     found = dict(row)
     system = System(*(found[name] for name in System._fields))
-    wanted = Configuration(system, tuple(found.get("set", "").split()))
+    wanted = Configuration(system, tuple(found.get("set", "").split()), found["file_system"])
     return next(name for name, one in CONFIGURATIONS.items() if one == wanted)
 
 
@@ -273,6 +275,11 @@ def _rate(name: str, op: str, kib: int = OUTER_KIB, depth: int = OUTER_DEPTH, **
     return lambda m, p: m.rate(p, name, op, kib, depth, **more)
 
 
+def _file(fill: str) -> Callable:
+    """Asynchronous writes of a file of NTFS."""
+    return _rate("atlas.ntfs", "write", OUTER_KIB, FILE_DEPTH, fill=fill, file_bytes=FILE_BYTES)
+
+
 def _random(name: str, op: str, depth: int = 1, kib: int = RANDOM_KIB) -> Callable:
     return lambda m, p: m.random(p, name, op, depth, kib)
 
@@ -405,6 +412,7 @@ SOURCES: dict[tuple[str, str, str], Callable[[Points, Published], Entry]] = {
     },
     ("figures", "figure2", "atlas.inner-loss"): _percent(less_percent, _INNER["atlas"], _OUTER["atlas"]),
     ("figures", "figure2", "lct08.inner-loss"): _percent(less_percent, _INNER["lct08"], _OUTER["lct08"]),
+    ("figures", "figure3", "extended.loss"): _percent(less_percent, _file("extended"), _file("written")),
     ("figures", "figure7", "disk.read"): _rate("barracuda", "read", OUTER_KIB, 1),
     ("figures", "figure7", "depth.write-uncached"): _depth_enough("barracuda.uncached", "write", 8, (1, 2, 3, 4, 8)),
     ("figures", "figure9", "deep.read-loss"): _percent(

@@ -48,6 +48,8 @@ def sweeps(frame: pd.DataFrame, drives: dict) -> list[Entry]:
                         for rank in PERCENTILES]  # fmt: skip
         elif "start_permille" in words:
             entries.append(made(f"{name}.{words['op']}.zones", words["start_permille"], "MiB/s"))
+        elif "fill" in words:
+            entries.append(made(f"{name}.{words['op']}.files", words["fill"], "MiB/s"))
         else:
             entries.append(made(f"{name}.{words['op']}.d{words['depth']}", words["kib"], "MiB/s"))
     return entries

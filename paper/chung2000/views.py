@@ -9,6 +9,7 @@ NAMES = {
     "atlas.uncached": "Atlas 10K, cache off",
     "atlas.buffered": "Atlas 10K, buffered",
     "atlas.uncached.buffered": "Atlas 10K, cache off, buffered",
+    "atlas.ntfs": "Atlas 10K, file of NTFS",
     "atlas.dynamic": "Atlas 10K, dynamic volume",
     "lct08": "Fireball lct08, mother board",
     "lct08.card": "Fireball lct08, card",
@@ -53,6 +54,8 @@ def sweeps(table: Table) -> dict:
             columns = tuple(entry["column"] for entry in table.rows if entry["row"] == row)
             found = zip(columns, _cells(table, row, columns, "0.0"), strict=True)
             zones.append({"name": NAMES[name], "op": op, "places": [(int(at) / 10, value) for at, value in found]})
+        elif kind == "files":
+            continue
         elif kind == "random":
             line = {"name": NAMES[name], "op": op, "kib": size[0]}
             line["cells"] = _cells(table, row, tuple(f"d{depth}" for depth in DEPTHS), "0")

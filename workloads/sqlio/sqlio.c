@@ -27,6 +27,7 @@
 #define DEPTH_MAX 1024
 #define REQUESTS_MAX (1u << 22)
 #define BUFFER_ALIGNMENT 4096
+#define CACHE_BLOCK_BYTES 4096
 #define KIB 1024u
 #define MIB (KIB * KIB)         /* SQLIO's megabyte, too */
 #define MS_NS 1000000u
@@ -188,12 +189,48 @@ static const char *make_file(void)
 
             write_all(fd, path, block, left < sizeof block ? left : sizeof block, at);
         }
-    if (options.fill == EXTENDED)
-        write_all(fd, path, block, 512, options.file_bytes - 512);
     /* What is cached would be read without the disk. */
     if (fsync(fd) < 0 || posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED) != 0 || close(fd) < 0)
         die("%s: cannot be put on the disk: %s", path, strerror(errno));
     return path;
+}
+
+/*
+ * A program that begins a file with its end: what the file system does about the gap before it, zeros
+ * for example, is a part of the run.
+ */
+static void write_end(const char *path)
+{
+    const char end[512] = { 0x5a };
+    int fd = open(path, O_WRONLY);
+
+    if (fd < 0)
+        die("cannot open %s: %s", path, strerror(errno));
+    write_all(fd, path, end, sizeof end, options.file_bytes - sizeof end);
+    if (fsync(fd) < 0 || close(fd) < 0)
+        die("%s: its end cannot be put on the disk: %s", path, strerror(errno));
+}
+
+static void begin(void)
+{
+    begin_ns = virtual_ns();
+    if (options.fill == EXTENDED)
+        write_end(targets[0].path);
+}
+
+/*
+ * The page cache of a disk works in blocks of 4 KiB, as it does on a file: by itself Linux takes the
+ * largest power of two that divides the disk's size, so that a write of 2 KiB would depend on that.
+ */
+static void set_cache_block(int fd, const char *path)
+{
+    int bytes = CACHE_BLOCK_BYTES;
+    struct stat status;
+
+    if (fstat(fd, &status) < 0)
+        die("%s: %s", path, strerror(errno));
+    if (S_ISBLK(status.st_mode) && ioctl(fd, BLKBSZSET, &bytes) < 0)
+        die("%s: blocks of %d bytes cannot be set: %s", path, bytes, strerror(errno));
 }
 
 static void open_target(struct target *target, const char *path, uint64_t *seeds)
@@ -211,6 +248,8 @@ static void open_target(struct target *target, const char *path, uint64_t *seeds
     target->fd = open(path, options.print_pattern ? O_RDONLY : flags);
     if (target->fd < 0)
         die("cannot open %s: %s", path, strerror(errno));
+    if (!options.print_pattern && !(flags & O_DIRECT))
+        set_cache_block(target->fd, path);
     size = options.fill == WRITTEN ? size_of(target->fd, path) : options.file_bytes;
     /* Aligned to the page, so that an area's place does not depend on the size of requests. */
     target->begin = options.offset_bytes;
@@ -282,6 +321,7 @@ static void run_synchronously(struct slot *slot)
 {
     const size_t request = options.kib * KIB;
 
+    begin();
     while (goes_on(slot->target)) {
         ssize_t moved;
 
@@ -318,7 +358,7 @@ static void run_asynchronously(struct slot *slots, long count)
         die("out of memory for %ld requests", count);
     if (syscall(SYS_io_setup, count, &context) < 0)
         die("io_setup: %s", strerror(errno));
-    begin_ns = virtual_ns();
+    begin();
     for (long i = 0; i < count; i++)
         if (goes_on(slots[i].target)) {
             prepare(&slots[i], slots[i].target);
@@ -472,7 +512,6 @@ static void run(void)
         memset(latencies_ns, 1, most * sizeof *latencies_ns);
     getrusage(RUSAGE_SELF, &before);
     idle_before_ns = idle_ns();
-    begin_ns = virtual_ns();
     if (options.depth == 0)
         run_synchronously(&slots[0]);
     else
