@@ -70,7 +70,7 @@ def title(paper: papers.Paper, table: str) -> str:
     return said or overview.table_label(table)
 
 
-def number(paper: papers.Paper, table: str, own: dict, other: dict | None, equal: set[str]) -> dict:
+def number(paper: papers.Paper, table: str, own: dict, other: dict | None, origin: str) -> dict:
     """What the page knows of one number. `other` is the same entry made from the reference."""
     row = origins.printed(own, other)
     here = {"table": table, "row": own["row"], "column": own["column"]}
@@ -81,7 +81,7 @@ def number(paper: papers.Paper, table: str, own: dict, other: dict | None, equal
         "value": shown(row["reproduced"], own["printed"]),
         "std": "" if row["std"] is None else f"{row['std']:.2g}", "n": row["n"], "ratio": row["ratio"],
         "off": None if row["ratio"] is None else round(numbers.off(row["ratio"]), 6), "shade": shade(row["ratio"]),
-        "origin": origins.origin(own, other, equal), "reason": row["reason"], "cells": row["cells"],
+        "origin": origin, "reason": row["reason"], "cells": row["cells"],
         "stand_in": row["stand_in"], "questioned": own["questioned"],
         "readings": {name: shown(value, own["printed"]) for name, value in row["readings"].items()},
     }  # fmt: skip
@@ -91,8 +91,9 @@ def number(paper: papers.Paper, table: str, own: dict, other: dict | None, equal
     return found
 
 
-def numbers_of(paper: papers.Paper, folder: Path, equal: set[str]) -> dict[str, list[dict]]:
+def numbers_of(paper: papers.Paper, folder: Path, summary: dict) -> dict[str, list[dict]]:
     """Each table's numbers; tables of words, and those whose data are not there, are left out."""
+    origin = {claims.place(row): row["origin"] for row in (*summary["numbers"], *summary["extra"])}
     found = {}
     for name, table in paper.tables.items():
         if not (folder / f"{name}.csv").is_file():
@@ -101,8 +102,10 @@ def numbers_of(paper: papers.Paper, folder: Path, equal: set[str]) -> dict[str, 
         if table.reference in (papers.FILLED, papers.SHOWN):
             rows = entries.read(folder / reference.table_file(name))
             committed = {(row["row"], row["column"]): row for row in rows}
-        listed = [number(paper, name, row, committed.get((row["row"], row["column"])), equal)
-                  for row in entries.read(folder / f"{name}.csv")]  # fmt: skip
+        listed = [
+            number(paper, name, row, committed.get((row["row"], row["column"])), origin[name, row["row"], row["column"]])
+            for row in entries.read(folder / f"{name}.csv")
+        ]
         # A table of words has no number at all.
         if any(one["printed"] or one["value"] != NOTHING for one in listed):
             found[name] = listed
@@ -148,10 +151,8 @@ def claims_of(paper: papers.Paper, judged: list[dict], known: set[tuple[str, str
 def paper_context(paper: papers.Paper, profile: str, results: Path, commit: str) -> dict:
     """What a paper's page is made from."""
     folder = results / paper.id
-    summary, made, off, lab = (
-        command.read_json(folder / f"{name}.json") for name in ("summary", "reference", "deviations", "lab")
-    )
-    tables = numbers_of(paper, folder / "tables", set(made["equal"]))
+    summary, off, lab = (command.read_json(folder / f"{name}.json") for name in ("summary", "deviations", "lab"))
+    tables = numbers_of(paper, folder / "tables", summary)
     flat = [one for listed in tables.values() for one in listed]
     places = {claims.place(one): position for position, one in enumerate(flat)}
     why = explained(off)
@@ -160,10 +161,9 @@ def paper_context(paper: papers.Paper, profile: str, results: Path, commit: str)
         one["why"] = [at for at, (_, about) in enumerate(why) if claims.place(one) in about]
     printed = [one for one in flat if one["table"] in paper.printed]
     short = {name: overview.table_label(name) for name in tables}
-    count = {name: sum(one["origin"] == name for one in printed) for name in origins.ORIGINS}
     return {
         "paper": paper.id, "title": paper.about["title"], "authors": paper.about["authors"], "profile": profile,
-        "commit": commit[:12], "origins": origins.ORIGINS, "count": count, "printed": len(printed),
+        "commit": commit[:12], "origins": origins.ORIGINS, "count": summary["origins"], "printed": len(printed),
         "failures": lab["failures"], "steps": STEPS, "factor": off["factor"],
         "tables": [
             {"name": name, "title": title(paper, name), "short": short[name], "ours": name in paper.extra,
@@ -187,7 +187,8 @@ def make_paper(args: argparse.Namespace) -> str:
     context = paper_context(paper, args.profile, args.results, args.commit)
     ids = load.read_cell_list(folder / "cells" / "all.txt")
     kept = reference.read(reference.folder(paper.id))
-    cell_page.write(args.profile, args.results, ids, kept, folder / "page")
+    proven = command.read_json(folder / "reference.json")["verified"]
+    cell_page.write(args.profile, args.results, ids, kept, folder / "page", proven)
     return tex.filled(environment(), "paper.html.j2", context)
 
 
