@@ -112,14 +112,16 @@ def numbers_of(paper: papers.Paper, folder: Path, summary: dict) -> dict[str, li
     return found
 
 
-def grid(listed: list[dict]) -> dict | None:
-    """A table's numbers by row and column, where most places have one; else None."""
+def grid(paper: papers.Paper, table: str, listed: list[dict]) -> dict | None:
+    """A table's numbers by row and column, where most places have one; else None. Rows and columns have the words that
+    the report prints."""
     rows, columns = (list(dict.fromkeys(one[key] for one in listed)) for key in ("row", "column"))
     if len(listed) < DENSE * len(rows) * len(columns) or len(columns) < 2:
         return None
     index = {(one["row"], one["column"]): one for one in listed}
-    lines = [{"row": row, "cells": [index.get((row, column)) for column in columns]} for row in rows]
-    return {"columns": columns, "lines": lines}
+    said = views(paper)
+    lines = [{"row": said.row_words(table, row), "cells": [index.get((row, column)) for column in columns]} for row in rows]
+    return {"columns": [said.column_words(table, column) for column in columns], "lines": lines}
 
 
 def explained(found: dict) -> list[tuple[dict, set[tuple[str, str, str]]]]:
@@ -167,7 +169,7 @@ def paper_context(paper: papers.Paper, profile: str, results: Path, commit: str)
         "failures": lab["failures"], "steps": STEPS, "factor": off["factor"],
         "tables": [
             {"name": name, "title": title(paper, name), "short": short[name], "ours": name in paper.extra,
-             "numbers": listed, "grid": grid(listed),
+             "numbers": listed, "grid": grid(paper, name, listed),
              "units": list(dict.fromkeys(one["unit"] for one in listed if one["unit"]))}
             for name, listed in tables.items()
         ],
