@@ -229,10 +229,7 @@ for paper in ALL:
         name:
             f"{paper.id}_trace_data"
         input:
-            [
-                paths.result_path(PROFILE, cell)
-                for cell in traced.wanted(paper, ids_of(paper.id, cell_list.ALL))
-            ],
+            [paths.result_path(PROFILE, cell) for cell in traced.wanted(paper, ids_of(paper.id, cell_list.ALL))],
             data_code(paper),
             "lab/cell/trace.py",
             cells=cells_file(paper.id, cell_list.ALL),

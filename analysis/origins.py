@@ -9,8 +9,8 @@ MEASURED, VERIFIED, COMPUTED, REFERENCE = "measured here", "verified here", "com
 FAILED, LACKING = "failed", "not here"
 ORIGINS = {
     MEASURED: "from cells of this profile",
-    VERIFIED: "from cells that are equal in every digit to the reference, made from the same inputs: measured by this profile, or "
-    "again by `spindle verify`",
+    VERIFIED: "from cells that are equal in every digit to the reference, made from the same inputs: measured by this "
+              "profile, or again by `spindle verify`",
     COMPUTED: "from the catalogue of drives or from printed numbers; nothing is measured for it",
     REFERENCE: "from cells that were measured once and are committed; this profile has none at the paper's size",
     FAILED: "its cells ended without a result",

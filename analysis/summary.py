@@ -4,8 +4,8 @@
     python -m analysis.summary --paper PAPER --tables results/quick/PAPER/tables \\
         --reference results/quick/PAPER/reference.json --out JSON
 
-`numbers` has one entry for each number the paper prints; `extra` has ours that it does not print; each
-says where the number is from that the report prints. `origins` counts that of `numbers`. `claims` as in analysis.claims.
+`numbers` has one entry for each number the paper prints; `extra` has ours that it does not print. Each says where the
+number is from that the report prints, and `origins` counts that of `numbers`. `claims` as in analysis.claims.
 """
 
 import statistics

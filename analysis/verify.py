@@ -275,7 +275,8 @@ def verify(
 ) -> None:
     """Measure cells in the order of a seed, one after the other: so many, or those that begin within so many minutes.
     What came of each is in `done` at once, so that whoever stops it keeps it. `say` gets a line before and behind each
-    cell, `beat` how far the one at work is, and `keep` each verdict at once. Raises EnvironmentMissing for a lab that is not as it was built."""
+    cell, `beat` how far the one at work is, and `keep` each verdict at once. Raises EnvironmentMissing for a lab that
+    is not as it was built."""
     build = paths.build()
     order = drawn(done.entries, done.seed)
     todo = order if sample is None else order[:sample]

@@ -103,7 +103,9 @@ def numbers_of(paper: papers.Paper, folder: Path, summary: dict) -> dict[str, li
             rows = entries.read(folder / reference.table_file(name))
             committed = {(row["row"], row["column"]): row for row in rows}
         listed = [
-            number(paper, name, row, committed.get((row["row"], row["column"])), origin[name, row["row"], row["column"]])
+            number(
+                paper, name, row, committed.get((row["row"], row["column"])), origin[name, row["row"], row["column"]]
+            )
             for row in entries.read(folder / f"{name}.csv")
         ]
         # A table of words has no number at all.
@@ -120,7 +122,9 @@ def grid(paper: papers.Paper, table: str, listed: list[dict]) -> dict | None:
         return None
     index = {(one["row"], one["column"]): one for one in listed}
     said = views(paper)
-    lines = [{"row": said.row_words(table, row), "cells": [index.get((row, column)) for column in columns]} for row in rows]
+    lines = [
+        {"row": said.row_words(table, row), "cells": [index.get((row, column)) for column in columns]} for row in rows
+    ]
     return {"columns": [said.column_words(table, column) for column in columns], "lines": lines}
 
 
