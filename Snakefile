@@ -12,7 +12,7 @@ min_version("9.0")
 # Rules call `python -m lab.cell...` and so on: the packages lie beside this file.
 sys.path.insert(0, workflow.basedir)
 
-from analysis import papers
+from analysis import cell_list, papers
 from lab.cell import cells as lab_cells
 from lab.cell import config as lab_config
 from lab.cell import papers as lab_papers
@@ -24,10 +24,13 @@ try:
         raise SpindleError("no profile: give --profile config/profiles/quick (or smoke, or full)")
     lab_config.check(config, "config", "Snakemake's config")
     PROFILE = config["profile"]
+    # Reports of what is there, in the midst of measuring: no rule measures then, and what has no result is not asked for.
+    RENDERING = config.get("rendering", False)
     PAPERS = lab_papers.ids()
     RUNS = lab_cells.runs(PROFILE)
     PLAN = planning.plan(PROFILE)
     STALE = PLAN.stale_runs()
+    HELD = set(planning.held(PROFILE, STALE)) if RENDERING else None
 except SpindleError as error:
     raise WorkflowError(str(error))
 
@@ -67,8 +70,11 @@ wildcard_constraints:
 onstart:
     try:
         lock.keep(lock.RESULTS, alone=True, what=f"report of profile {PROFILE}")
-        progress.begin(PROFILE, STALE)
-        planning.say(STALE, progress.ASKED)
+        if RENDERING:
+            cell_list.leave_held(PROFILE, HELD)
+        else:
+            progress.begin(PROFILE, STALE)
+            planning.say(STALE, progress.ASKED)
     except SpindleError as error:
         raise WorkflowError(str(error))
 

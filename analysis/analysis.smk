@@ -5,13 +5,15 @@
 # drive's change re-runs that drive's cells and then the tables that print them.
 from pathlib import Path
 
-from analysis import cell_list, papers, traced
+from analysis import cell_list, papers, traced, verified
 
 RESULTS = f"results/{PROFILE}"
 # A paper's own modules come from data_code(), less those that decide only how data look.
 ANALYSIS_CODE = sorted(str(path) for path in Path("analysis").glob("*.py"))
 ALL = papers.every()
 DATA = {f"{paper.id}/tables/{table}": (paper, table) for paper in ALL for table in paper.rendered}
+# Not among the parameters: a list of the same cells is the same list.
+GIVEN_HELD = f"--held {cell_list.held_path(PROFILE)}" if RENDERING else ""
 OF_CELLS = sorted({cell_list.ALL, *(table for paper in ALL for table in paper.measured)})
 
 
@@ -44,9 +46,14 @@ def data_code(paper):
     return [*ANALYSIS_CODE, *files, *below(paper)("paper.yaml")]
 
 
+def ids_of(name, table):
+    """The cells of a paper's table in this profile; of a report in the midst of measuring, those that have a result."""
+    return cell_list.cell_ids(PROFILE, name, table, HELD)
+
+
 def results_of(name, table):
-    """Result files of the cells of a paper's table in this profile."""
-    return [paths.result_path(PROFILE, cell) for cell in cell_list.cell_ids(PROFILE, name, table)]
+    """Result files of these cells."""
+    return [paths.result_path(PROFILE, cell) for cell in ids_of(name, table)]
 
 
 def cells_file(name, table):
@@ -104,10 +111,10 @@ rule table_cells:
         f"{RESULTS}/logs/{{paper}}.{{cells_of}}.cells.log",
     params:
         # A new sheet or plan makes a new list.
-        cells=lambda wildcards: identity.digest(cell_list.cell_ids(PROFILE, wildcards.paper, wildcards.cells_of)),
+        cells=lambda wildcards: identity.digest(ids_of(wildcards.paper, wildcards.cells_of)),
     shell:
         "{PYTHON} -m analysis.cell_list --profile {PROFILE} --paper {wildcards.paper} --table {wildcards.cells_of} "
-        "--out {output} 2>&1 | tee {log}"
+        "--out {output} {GIVEN_HELD} 2>&1 | tee {log}"
 
 
 rule table_data:
@@ -143,6 +150,8 @@ rule reference_page:
         lambda wildcards: data_code(papers.paper(wildcards.paper)),
         lambda wildcards: committed(papers.paper(wildcards.paper)),
         lambda wildcards: both_files(wildcards.paper, papers.paper(wildcards.paper).shown),
+        # Nobody need have verified anything.
+        [str(path) for path in [verified.path()] if path.is_file()],
         cells=cells_file("{paper}", cell_list.ALL),
     output:
         f"{RESULTS}/{{paper}}/reference.json",
@@ -177,13 +186,15 @@ rule summary:
         lambda wildcards: table_files(wildcards.paper, papers.paper(wildcards.paper).committed, "reference."),
         lambda wildcards: there(papers.paper(wildcards.paper), "claims.yaml"),
         lambda wildcards: data_code(papers.paper(wildcards.paper)),
+        reference=f"{RESULTS}/{{paper}}/reference.json",
     output:
-        f"{RESULTS}/{{paper}}/summary.json",
+        # What `update` marks stays until the new one takes its place, so that a report is there at any moment.
+        update(f"{RESULTS}/{{paper}}/summary.json"),
     log:
         f"{RESULTS}/logs/{{paper}}.summary.log",
     shell:
         "{PYTHON} -m analysis.summary --paper {wildcards.paper} --tables {RESULTS}/{wildcards.paper}/tables "
-        "--out {output} 2>&1 | tee {log}"
+        "--reference {input.reference} --out {output} 2>&1 | tee {log}"
 
 
 # Profile `sensitivity`: each claim's verdict under other assumptions (analysis/sensitivity.py).
@@ -218,10 +229,7 @@ for paper in ALL:
         name:
             f"{paper.id}_trace_data"
         input:
-            [
-                paths.result_path(PROFILE, cell)
-                for cell in traced.wanted(paper, cell_list.cell_ids(PROFILE, paper.id, cell_list.ALL))
-            ],
+            [paths.result_path(PROFILE, cell) for cell in traced.wanted(paper, ids_of(paper.id, cell_list.ALL))],
             data_code(paper),
             "lab/cell/trace.py",
             cells=cells_file(paper.id, cell_list.ALL),

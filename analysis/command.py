@@ -43,7 +43,7 @@ def finish(name: str, args: argparse.Namespace, make: Callable[[argparse.Namespa
         text = make(args)
         if text is not None:
             args.out.parent.mkdir(parents=True, exist_ok=True)
-            args.out.write_text(text)
+            put(args.out, text)
     except (SpindleError, OSError) as error:
         print(f"{name}: {error}", file=sys.stderr)
         return 1
@@ -53,6 +53,13 @@ def finish(name: str, args: argparse.Namespace, make: Callable[[argparse.Namespa
         print(f"{name}: no {error} in {made_by}; make it again", file=sys.stderr)
         return 1
     return 0
+
+
+def put(path: Path, text: str) -> None:
+    """Write a file whole: whoever is killed on the way leaves the one that was there."""
+    partial = path.with_name(f".{path.name}.new")
+    partial.write_text(text, encoding="utf-8")
+    partial.replace(path)
 
 
 def as_json(data: dict) -> str:

@@ -60,6 +60,12 @@ class Views(Protocol):
     def quantity(self, table: str, row: str, column: str) -> str:
         """What is measured, for a reader; of a quotient's column, the part that it is over is gone."""
 
+    def row_words(self, table: str, row: str) -> str:
+        """A table's row in the words that the report prints before it."""
+
+    def column_words(self, table: str, column: str) -> tuple[str, ...]:
+        """A table's column in the words that the report prints over it, the widest head first."""
+
     def report(self, numbers: list[dict]) -> dict:
         """What the paper's report.tex.j2 sees besides what every report does; `groups` says what stands at a glance."""
 

@@ -7,7 +7,7 @@ python -m analysis.reference_page --paper PAPER --results results/quick --cells 
 import sys
 from pathlib import Path
 
-from analysis import command, entries, load, papers, reference, scaled
+from analysis import command, entries, load, papers, reference, scaled, verified
 
 
 def lacking(own: Path, other: Path) -> int:
@@ -25,6 +25,7 @@ def build(paper: str, results: Path, ids: list[str], folder: Path) -> dict:
     found = reference.compare(committed, [one for one in results_there if one["id"] in known])
     return committed.describe() | {
         "shared": found.shared, "same": found.same, "equal": found.equal, "moved": found.moved, "differ": found.differ,
+        "verified": verified.proven(verified.path(), committed),
         "lacking": {
             table: lacking(folder / f"{table}.csv", folder / reference.table_file(table)) for table in about.shown
         },

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
 """All numbers of a paper's tables, and the verdict on every claim, as results/<profile>/<paper>/summary.json.
 
-    python -m analysis.summary --paper PAPER --tables results/quick/PAPER/tables --out JSON
+    python -m analysis.summary --paper PAPER --tables results/quick/PAPER/tables \\
+        --reference results/quick/PAPER/reference.json --out JSON
 
-`numbers` has one entry for each number the paper prints; `extra` has ours that it does not print; `claims` as in
-analysis.claims.
+`numbers` has one entry for each number the paper prints; `extra` has ours that it does not print. Each says where the
+number is from that the report prints, and `origins` counts that of `numbers`. `claims` as in analysis.claims.
 """
 
 import statistics
@@ -12,9 +13,9 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from analysis import claims, command, entries, numbers, papers, reference
+from analysis import claims, command, entries, numbers, origins, papers, reference
 
-SCHEMA = "spindle-summary/1"
+SCHEMA = "spindle-summary/2"
 WITHIN = (1.10, 1.25, 2.0)
 """Factors whose share of the ratios the report states; a ratio of 0.8 is off by 1.25."""
 
@@ -31,18 +32,24 @@ def rows_of(
     return rows
 
 
-def summarise(paper: str, folder: Path) -> dict:
-    """The whole summary of one paper's tables."""
+def summarise(paper: str, folder: Path, made: dict) -> dict:
+    """The whole summary of one paper's tables; `made` is its reference.json."""
     about = papers.paper(paper)
     rows, extra = (rows_of(paper, folder, names) for names in (about.printed, about.extra))
     committed = rows_of(paper, folder, about.committed, reference.table_file)
     ours = rows + extra
+    beside = (papers.FILLED, papers.SHOWN)
+    there = {claims.place(row): row for row in committed if about.tables[row["table"]].reference in beside}
+    for row in ours:
+        other = there.get(claims.place(row))
+        row["origin"] = origins.origin(row, other, made["equal"], made["verified"])
     filled = claims.completed(ours, committed)
     listed = claims.read(about.claims)
     return {
         "schema": SCHEMA,
         "numbers": rows,
         "extra": extra,
+        "origins": origins.count(rows),
         "claims": [{"paper": paper} | claims.judge(claim, ours, filled, about.readings) for claim in listed],
     }
 
@@ -71,8 +78,12 @@ def worst(rows: list[dict], count: int) -> list[dict]:
 def main(argv: list[str] | None = None) -> int:
     """Command line; see the module's text."""
     parser = command.parser(__doc__, "paper", "tables", "out")
+    parser.add_argument("--reference", type=Path, required=True, help="the paper's reference.json")
     return command.finish(
-        "analysis.summary", parser.parse_args(argv), lambda args: command.as_json(summarise(args.paper, args.tables))
+        "analysis.summary",
+        parser.parse_args(argv),
+        lambda args: command.as_json(summarise(args.paper, args.tables, command.read_json(args.reference))),
+        made_by="the paper's reference.json",
     )
 
 

@@ -16,12 +16,12 @@ from fnmatch import fnmatchcase
 from math import comb
 from pathlib import Path
 
-from analysis import cell_names, load, reference
+from analysis import cell_names, load, reference, verified
 from lab.cell import built, cells, config, determinism, identity, paths
 from lab.cell.errors import ConfigError, EnvironmentMissing, SpindleError
 
 CONFIDENCE = 0.95
-EQUAL, DIFFERENT, MOVED, FAILED, STOPPED = "equal", "DIFFERENT", "inputs moved", "FAILED", "stopped"
+EQUAL, DIFFERENT, MOVED, FAILED, STOPPED = verified.EQUAL, "DIFFERENT", "inputs moved", "FAILED", "stopped"
 """What came of a cell. FAILED: it has no number here, but had one; STOPPED: it was begun and has not ended."""
 SCHEMA = "spindle-verification/1"
 
@@ -52,6 +52,8 @@ class Verdict:
     """Whether the reference has its trace, so that it was compared, too."""
     seconds: float = 0.0
     """Real time."""
+    lab: dict[str, str] = field(default_factory=dict)
+    """What it was made from here, as the reference names its inputs; empty where there is no result."""
 
     def words(self) -> str:
         """The verdict as one line."""
@@ -66,6 +68,13 @@ class Verdict:
         if self.moved:
             found += f"; its inputs moved: {', '.join(self.moved)}"
         return f"{self.outcome}: {found}"
+
+    def record(self) -> dict:
+        """What results/verified.json keeps of it."""
+        return {
+            "outcome": self.outcome, "equal": not self.differences, "trace": self.trace, "moved": list(self.moved),
+            "lab": self.lab,
+        }  # fmt: skip
 
 
 def stratum(cell_id: str, workload: str) -> str:
@@ -190,12 +199,13 @@ def judge(entry: Entry, committed: reference.Reference, result: dict, seconds: f
         failed = {name: value[: reference.INPUT_DIGITS] for name, value in result["identity"].items()}
         moved = [name for name in reference.INPUTS if failed.get(name, "") != there[f"input_{name}"]]
         words = tuple(input_words(entry, name) for name in moved)
-        return Verdict(entry, FAILED, words, (result["reason"],), known, seconds)
+        return Verdict(entry, FAILED, words, (result["reason"],), known, seconds, failed)
     line, _ = reference.lines_of(result)
     moved = tuple(input_words(entry, name) for name in reference.moved_inputs(line, there))
     differ = tuple(reference.differences(result, committed))
     outcome = MOVED if moved else DIFFERENT if differ else EQUAL
-    return Verdict(entry, outcome, moved, differ, known, seconds)
+    lab = {name: line[f"input_{name}"] for name in reference.INPUTS if line[f"input_{name}"]}
+    return Verdict(entry, outcome, moved, differ, known, seconds, lab)
 
 
 @dataclass
@@ -261,10 +271,12 @@ def verify(
     minutes: float | None = None,
     say: Callable[[str], None] = lambda line: None,
     beat: Callable[[str], None] = lambda line: None,
+    keep: Callable[[Verdict], None] = lambda verdict: None,
 ) -> None:
     """Measure cells in the order of a seed, one after the other: so many, or those that begin within so many minutes.
     What came of each is in `done` at once, so that whoever stops it keeps it. `say` gets a line before and behind each
-    cell, `beat` how far the one at work is. Raises EnvironmentMissing for a lab that is not as it was built."""
+    cell, `beat` how far the one at work is, and `keep` each verdict at once. Raises EnvironmentMissing for a lab that
+    is not as it was built."""
     build = paths.build()
     order = drawn(done.entries, done.seed)
     todo = order if sample is None else order[:sample]
@@ -278,6 +290,7 @@ def verify(
         done.verdicts.append(Verdict(entry, STOPPED, (), ("it was begun and has not ended",)))
         verdict = one_cell(entry, references[entry.paper], build, beat)
         done.verdicts[-1] = verdict
+        keep(verdict)
         say(f"{number}{of}: {verdict.words()} ({verdict.seconds:.0f} s)")
 
 

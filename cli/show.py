@@ -56,7 +56,7 @@ def cell(profile: str, cell: str) -> int:
     \b
         spindle show cell ide-piix.deskstar-75gxp.tnone.both.rawio-read-random.s01
     """
-    from analysis import cell_facts
+    from analysis import cell_facts, verified
     from lab.cell import cells as lab_cells
     from lab.cell import config, paths, planning, store
     from lab.cell.errors import ConfigError
@@ -75,6 +75,8 @@ def cell(profile: str, cell: str) -> int:
     rows += [(f"phase {name}", took) for name, took in cell_facts.phases((result["metrics"] or {}).get("phases", []))]
     rows.append(("made from", f"another {', '.join(moved)} than lies here" if moved else "what lies here"))
     rows += [(f"identity {name}", digest) for name, digest in cell_facts.made_from(result)]
+    if cell in (known_here := verified.read(verified.path())):
+        rows.append(("verified here", verified.words(known_here[cell])))
     rows.append(("files", folder))
     options.table(("cell", cell), rows)
     click.echo(f"measure it again and compare: spindle verify --profile {profile} --cells {cell}")

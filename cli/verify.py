@@ -3,7 +3,8 @@
 
 The reference's cells are drawn in an order that the seed decides. Each is measured and compared with the committed
 numbers and the hash of the committed trace. A cell that differs although its inputs are the same is a bug: the command
-then ends with status 1. In the end it says what the sample proves.
+then ends with status 1. In the end it says what the sample proves. What came of each cell stays in
+results/verified.json, where reports find what was verified here.
 
 \b
     spindle verify --sample 3
@@ -45,7 +46,7 @@ def command(
     if folder is not None and profile is not None:
         raise click.UsageError("--reference and --profile both say what to compare with; give one of them")
     from analysis import command as files
-    from analysis import verify
+    from analysis import verified, verify
 
     found = verify.population(patterns, paper, folder, profile)
     for cell in found.gone:
@@ -54,9 +55,17 @@ def command(
     click.echo(f"seed {seed}: drawn from {whole}", err=True)
     done = verify.Verification(seed, found.entries)
     stopped = False
+
+    def keep(one: verify.Verdict) -> None:
+        # Of a profile's own results there is nothing to keep: they are no reference.
+        if profile is None:
+            name = one.entry.paper
+            verified.keep(verified.path(), name, one.entry.cell, found.references[name], one.record())
+
+    verified.read(verified.path())
     try:
         with options.progress() as (say, beat):
-            verify.verify(done, found.references, sample, minutes, say, beat)
+            verify.verify(done, found.references, sample, minutes, say, beat, keep)
     except KeyboardInterrupt:
         stopped = True
     show(done)

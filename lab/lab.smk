@@ -77,7 +77,7 @@ TITLES = {image: image_title(image, IMAGE_NAMES.count(image.name) > 1) for image
 
 
 MAKE_MODEL = build_command(
-    "disk", f"--name 'disk model' --about '2 min' --log {BUILD}/logs/model.log", "lab/disk/build.sh"
+    "disk", f"--name 'disk model' --about '3 min' --log {BUILD}/logs/model.log", "lab/disk/build.sh"
 )
 BUILD_MODEL = f"CARGO_TARGET_DIR={BUILD}/disk {MAKE_MODEL}"
 
@@ -231,7 +231,7 @@ rule drive:
         "{BUILD}/disk/release/spindle-disk show {wildcards.drive} --json >{output} 2>{log}"
 
 
-for run_id, run in RUNS.items():
+for run_id, run in ({} if RENDERING else RUNS).items():
 
     rule:
         name:

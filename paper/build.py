@@ -35,10 +35,9 @@ def last_error(log: str) -> str:
 
 
 def build(tex: Path, out: Path, log: Path) -> None:
-    """Make `out` from `tex`. Raises TexError; nothing is left at `out` then."""
+    """Make `out` from `tex`. Raises TexError; what was at `out` before stays then."""
     if not shutil.which("latexmk"):
         raise TexError("latexmk is not installed; `make doctor` names the packages")
-    out.unlink(missing_ok=True)
     log.parent.mkdir(parents=True, exist_ok=True)
     env = os.environ | {
         "SOURCE_DATE_EPOCH": EPOCH, "FORCE_SOURCE_DATE": "1", "TEXINPUTS": f"{tex.resolve().parent}:",

@@ -8,6 +8,7 @@ same result by the same code stays as it is: its first line has the hash of both
 
 import json
 import shlex
+from collections.abc import Collection
 from functools import cache
 from pathlib import Path
 
@@ -86,15 +87,16 @@ def measured(profile: str, folder: Path) -> dict:
     }
 
 
-def committed(cell: str, line: dict[str, str], phases: list[dict]) -> dict:
-    """A cell of which only the reference numbers are here, from its line of cells.csv and its phases."""
+def committed(cell: str, line: dict[str, str], phases: list[dict], verified: bool) -> dict:
+    """A cell of which only the reference numbers are here, from its line of cells.csv and its phases; `verified` if it
+    was measured again here and was equal."""
     shown = [(name, line[name]) for name in reference.NUMBERS if line[name]]
     inputs = [
         (name.removeprefix("input_"), value) for name, value in line.items() if name.startswith("input_") and value
     ]
     return {
         "id": cell,
-        "from": "reference: measured once and committed",
+        "from": "reference: measured once and committed" + ("; verified here, and equal" if verified else ""),
         "commands": [["Measure it here and compare with the reference", f"spindle verify --cells {shlex.quote(cell)}"]],
         "facts": [
             ["Setting", [(name, line[name]) for name in ("guest", *reference.io_summary.SETTING)]],
@@ -126,9 +128,11 @@ def put(path: Path, mark: str, make) -> bool:
     return True
 
 
-def write(profile: str, results: Path, ids: list[str], kept: reference.Reference, out: Path) -> int:
-    """The files of these cells of a profile, and of the cells of a reference that the profile does not have; others
-    that lie in the folder are removed. Returns how many were written."""
+def write(
+    profile: str, results: Path, ids: list[str], kept: reference.Reference, out: Path, verified: Collection[str] = ()
+) -> int:
+    """The files of these cells of a profile, and of the cells of a reference that the profile does not have, of which
+    some were verified here; others that lie in the folder are removed. Returns how many were written."""
     out.mkdir(parents=True, exist_ok=True)
     wanted, count = set(), 0
     for cell in sorted(set(ids)):
@@ -140,8 +144,8 @@ def write(profile: str, results: Path, ids: list[str], kept: reference.Reference
             continue
         wanted.add(f"{cell}.js")
         phases = kept.phases_of(cell)
-        mark = identity.digest([code(), line, phases])
-        count += put(out / f"{cell}.js", mark, lambda c=cell, n=line, p=phases: committed(c, n, p))
+        mark = identity.digest([code(), line, phases, cell in verified])
+        count += put(out / f"{cell}.js", mark, lambda c=cell, n=line, p=phases: committed(c, n, p, c in verified))
     for path in out.iterdir():
         if path.name not in wanted:
             path.unlink()

@@ -15,12 +15,12 @@ import argparse
 import sys
 from pathlib import Path
 
-from analysis import command, numbers, papers
+from analysis import command, numbers, origins, papers
 from analysis.entries import NOT_RUN
 from analysis.summary import glance
 from paper import distance, tex
 
-SCHEMA = "spindle-overview/1"
+SCHEMA = "spindle-overview/2"
 NEAR, FAR = 1.25, 2.0
 """Factors within which numbers are counted."""
 BAR_MM = 32
@@ -51,7 +51,7 @@ def describe(paper: papers.Paper, found: dict, reference: dict) -> dict:
     return {
         "paper": paper.id, "title": paper.about["title"], "authors": paper.about["authors"],
         "report": f"{paper.id}/report.pdf", "summary": f"{paper.id}/summary.json", **counted(found["numbers"]),
-        "from_reference": sum(lacking.values()),
+        "from_reference": sum(lacking.values()), "origins": found["origins"],
         "claims": verdicts(found["claims"]), "claims_from_reference": len(tried),
         "tables": [{"table": table, **counted(part), "from_reference": lacking[table]} for table, part in rows.items()],
     }  # fmt: skip
@@ -83,7 +83,11 @@ def context(profile: str, commit: str, described: list[dict]) -> dict:
         shown(one) | {"tables": [shown(table) | {"label": table_label(table["table"])} for table in one["tables"]]}
         for one in described
     ]
-    return {"profile": profile, "commit": commit[:12], "papers": listed}
+    seen = [name for name in origins.ORIGINS if any(name in one["origins"] for one in described)]
+    return {
+        "profile": profile, "commit": commit[:12], "papers": listed, "seen": seen, "means": origins.ORIGINS,
+        "measured": any(one["origins"].get(name) for one in described for name in origins.HERE),
+    }  # fmt: skip
 
 
 def table_label(name: str) -> str:
@@ -99,7 +103,7 @@ def made(args: argparse.Namespace) -> str:
         for paper in papers.every()
     ]
     found = [describe(paper, *files) for paper, files in zip(papers.every(), read, strict=True)]
-    args.summary.write_text(command.as_json({"schema": SCHEMA, "profile": args.profile, "papers": found}))
+    command.put(args.summary, command.as_json({"schema": SCHEMA, "profile": args.profile, "papers": found}))
     seen = context(args.profile, args.commit, found)
     for one, paper, (rows, _) in zip(seen["papers"], papers.every(), read, strict=True):
         picture = args.out.parent / "figures" / f"{paper.id}.pdf"

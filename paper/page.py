@@ -70,7 +70,7 @@ def title(paper: papers.Paper, table: str) -> str:
     return said or overview.table_label(table)
 
 
-def number(paper: papers.Paper, table: str, own: dict, other: dict | None, equal: set[str]) -> dict:
+def number(paper: papers.Paper, table: str, own: dict, other: dict | None, origin: str) -> dict:
     """What the page knows of one number. `other` is the same entry made from the reference."""
     row = origins.printed(own, other)
     here = {"table": table, "row": own["row"], "column": own["column"]}
@@ -81,7 +81,7 @@ def number(paper: papers.Paper, table: str, own: dict, other: dict | None, equal
         "value": shown(row["reproduced"], own["printed"]),
         "std": "" if row["std"] is None else f"{row['std']:.2g}", "n": row["n"], "ratio": row["ratio"],
         "off": None if row["ratio"] is None else round(numbers.off(row["ratio"]), 6), "shade": shade(row["ratio"]),
-        "origin": origins.origin(own, other, equal), "reason": row["reason"], "cells": row["cells"],
+        "origin": origin, "reason": row["reason"], "cells": row["cells"],
         "stand_in": row["stand_in"], "questioned": own["questioned"],
         "readings": {name: shown(value, own["printed"]) for name, value in row["readings"].items()},
     }  # fmt: skip
@@ -91,8 +91,9 @@ def number(paper: papers.Paper, table: str, own: dict, other: dict | None, equal
     return found
 
 
-def numbers_of(paper: papers.Paper, folder: Path, equal: set[str]) -> dict[str, list[dict]]:
+def numbers_of(paper: papers.Paper, folder: Path, summary: dict) -> dict[str, list[dict]]:
     """Each table's numbers; tables of words, and those whose data are not there, are left out."""
+    origin = {claims.place(row): row["origin"] for row in (*summary["numbers"], *summary["extra"])}
     found = {}
     for name, table in paper.tables.items():
         if not (folder / f"{name}.csv").is_file():
@@ -101,22 +102,30 @@ def numbers_of(paper: papers.Paper, folder: Path, equal: set[str]) -> dict[str, 
         if table.reference in (papers.FILLED, papers.SHOWN):
             rows = entries.read(folder / reference.table_file(name))
             committed = {(row["row"], row["column"]): row for row in rows}
-        listed = [number(paper, name, row, committed.get((row["row"], row["column"])), equal)
-                  for row in entries.read(folder / f"{name}.csv")]  # fmt: skip
+        listed = [
+            number(
+                paper, name, row, committed.get((row["row"], row["column"])), origin[name, row["row"], row["column"]]
+            )
+            for row in entries.read(folder / f"{name}.csv")
+        ]
         # A table of words has no number at all.
         if any(one["printed"] or one["value"] != NOTHING for one in listed):
             found[name] = listed
     return found
 
 
-def grid(listed: list[dict]) -> dict | None:
-    """A table's numbers by row and column, where most places have one; else None."""
+def grid(paper: papers.Paper, table: str, listed: list[dict]) -> dict | None:
+    """A table's numbers by row and column, where most places have one; else None. Rows and columns have the words that
+    the report prints."""
     rows, columns = (list(dict.fromkeys(one[key] for one in listed)) for key in ("row", "column"))
     if len(listed) < DENSE * len(rows) * len(columns) or len(columns) < 2:
         return None
     index = {(one["row"], one["column"]): one for one in listed}
-    lines = [{"row": row, "cells": [index.get((row, column)) for column in columns]} for row in rows]
-    return {"columns": columns, "lines": lines}
+    said = views(paper)
+    lines = [
+        {"row": said.row_words(table, row), "cells": [index.get((row, column)) for column in columns]} for row in rows
+    ]
+    return {"columns": [said.column_words(table, column) for column in columns], "lines": lines}
 
 
 def explained(found: dict) -> list[tuple[dict, set[tuple[str, str, str]]]]:
@@ -148,10 +157,8 @@ def claims_of(paper: papers.Paper, judged: list[dict], known: set[tuple[str, str
 def paper_context(paper: papers.Paper, profile: str, results: Path, commit: str) -> dict:
     """What a paper's page is made from."""
     folder = results / paper.id
-    summary, made, off, lab = (
-        command.read_json(folder / f"{name}.json") for name in ("summary", "reference", "deviations", "lab")
-    )
-    tables = numbers_of(paper, folder / "tables", set(made["equal"]))
+    summary, off, lab = (command.read_json(folder / f"{name}.json") for name in ("summary", "deviations", "lab"))
+    tables = numbers_of(paper, folder / "tables", summary)
     flat = [one for listed in tables.values() for one in listed]
     places = {claims.place(one): position for position, one in enumerate(flat)}
     why = explained(off)
@@ -160,14 +167,13 @@ def paper_context(paper: papers.Paper, profile: str, results: Path, commit: str)
         one["why"] = [at for at, (_, about) in enumerate(why) if claims.place(one) in about]
     printed = [one for one in flat if one["table"] in paper.printed]
     short = {name: overview.table_label(name) for name in tables}
-    count = {name: sum(one["origin"] == name for one in printed) for name in origins.ORIGINS}
     return {
         "paper": paper.id, "title": paper.about["title"], "authors": paper.about["authors"], "profile": profile,
-        "commit": commit[:12], "origins": origins.ORIGINS, "count": count, "printed": len(printed),
+        "commit": commit[:12], "origins": origins.ORIGINS, "count": summary["origins"], "printed": len(printed),
         "failures": lab["failures"], "steps": STEPS, "factor": off["factor"],
         "tables": [
             {"name": name, "title": title(paper, name), "short": short[name], "ours": name in paper.extra,
-             "numbers": listed, "grid": grid(listed),
+             "numbers": listed, "grid": grid(paper, name, listed),
              "units": list(dict.fromkeys(one["unit"] for one in listed if one["unit"]))}
             for name, listed in tables.items()
         ],
@@ -187,7 +193,8 @@ def make_paper(args: argparse.Namespace) -> str:
     context = paper_context(paper, args.profile, args.results, args.commit)
     ids = load.read_cell_list(folder / "cells" / "all.txt")
     kept = reference.read(reference.folder(paper.id))
-    cell_page.write(args.profile, args.results, ids, kept, folder / "page")
+    proven = command.read_json(folder / "reference.json")["verified"]
+    cell_page.write(args.profile, args.results, ids, kept, folder / "page", proven)
     return tex.filled(environment(), "paper.html.j2", context)
 
 

@@ -222,7 +222,8 @@ rule report_pdf:
         "paper/build.py",
         tex=f"{RESULTS}/{{paper}}/report.tex",
     output:
-        f"{RESULTS}/{{paper}}/report.pdf",
+        # What `update` marks stays until the new one takes its place, so that a report is there at any moment.
+        update(f"{RESULTS}/{{paper}}/report.pdf"),
     log:
         f"{RESULTS}/logs/{{paper}}.report.log",
     shell:
@@ -239,7 +240,7 @@ rule overview_tex:
     output:
         # And figures/<paper>.pdf of each paper that has a number to compare.
         tex=f"{RESULTS}/report.tex",
-        summary=f"{RESULTS}/summary.json",
+        summary=update(f"{RESULTS}/summary.json"),
     log:
         f"{RESULTS}/logs/overview.log",
     params:
@@ -254,7 +255,7 @@ rule overview_pdf:
         "paper/build.py",
         tex=f"{RESULTS}/report.tex",
     output:
-        f"{RESULTS}/report.pdf",
+        update(f"{RESULTS}/report.pdf"),
     log:
         f"{RESULTS}/logs/overview.pdf.log",
     shell:
@@ -289,7 +290,7 @@ rule paper_page:
         cells_file("{paper}", cell_list.ALL),
         expand(f"{RESULTS}/{{{{paper}}}}/{{name}}.json", name=["summary", "reference", "deviations", "lab"]),
     output:
-        f"{RESULTS}/{{paper}}/report.html",
+        update(f"{RESULTS}/{{paper}}/report.html"),
     log:
         f"{RESULTS}/logs/{{paper}}.page.log",
     params:
@@ -306,7 +307,7 @@ rule overview_page:
         expand("paper/html/{name}.html.j2", name=["base", "overview"]),
         f"{RESULTS}/summary.json",
     output:
-        f"{RESULTS}/report.html",
+        update(f"{RESULTS}/report.html"),
     log:
         f"{RESULTS}/logs/overview.page.log",
     params:

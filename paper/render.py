@@ -10,7 +10,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from analysis import command, entries, numbers, papers, reference, reference_page, summary
+from analysis import command, entries, numbers, origins, papers, reference, reference_page, summary
 from paper import tex, validation
 from paper.errors import RenderError
 from paper.view import MISSING, Table, plain, views
@@ -74,6 +74,8 @@ def report_context(paper: papers.Paper, profile: str, found: dict, lab: dict, co
         "paper": paper.id, "profile": profile, "title": config["title"], "authors": config["authors"],
         "commit": commit[:12], "tables": paper.rendered, "overall": formatted(summary.glance(rows)),
         **{name: formatted(summary.glance(part)) for name, part in said.get("glances", {}).items()},
+        "origins": [(name, found["origins"][name], means) for name, means in origins.ORIGINS.items()
+                    if name in found["origins"]],
         "groups": [formatted(summary.glance(part), label) for label, part in said["groups"]],
         "factors": [f"{f:g}" for f in summary.WITHIN], "worst": worst,
         "claims": claims, "verdicts": verdicts, "shown_denied": DENIED,

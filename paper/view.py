@@ -212,6 +212,16 @@ class PlainViews:
         return column
 
     @staticmethod
+    def row_words(table: str, row: str) -> str:
+        """A table's row."""
+        return row
+
+    @staticmethod
+    def column_words(table: str, column: str) -> tuple[str, ...]:
+        """A table's column."""
+        return tuple(column.split("."))
+
+    @staticmethod
     def report(rows: list[dict]) -> dict:
         """At a glance: a line for each table."""
         names = dict.fromkeys(row["table"] for row in rows)

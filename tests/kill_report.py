@@ -3,14 +3,16 @@
 
     python tests/kill_report.py [--what report|attempt] [--kills 5] [--seed 1] [--within-s 60]
 
-Runs the command once undisturbed, then again from nothing: started, killed (SIGKILL to the whole process group) and
-started again. At the end there must be no stray QEMU, and what is left must be the same bytes. While `make report` goes
+Runs the command once undisturbed, then again from nothing: started, killed (in turn SIGKILL, SIGTERM and SIGINT to the
+whole process group) and started again. There must be no stray QEMU, a report that was there once must be there, whole,
+and what is left at the end must be the same bytes. While `make report` goes
 on after the last kill, an attempt is at work beside it and must come to its end. Needs the built lab and takes a few
 minutes; part of `make nightly`.
 """
 
 import argparse
 import hashlib
+import json
 import os
 import random
 import shutil
@@ -30,6 +32,10 @@ ATTEMPT = [
 ]
 COMMANDS = {"report": ["make", "report", "PROFILE=smoke"], "attempt": ATTEMPT}
 FILES = {"report": (CELLS, ("*/result.json", "*/io.trace")), "attempt": (KEPT, ("io.trace", "agent.log"))}
+REPORT = ("report.pdf", "report.html", "summary.json")
+SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
+PATIENCE_S = 300
+"""Runs at work may end by themselves after a softer signal."""
 CLEARED = {"report": ROOT / "results" / "smoke", "attempt": KEPT}
 
 
@@ -53,15 +59,44 @@ def stray() -> list[str]:
     return found
 
 
-def kill_after(what: str, seconds: float) -> bool:
-    """Start a command and kill it; False if it was done before."""
+def broken(results: Path, before: set[Path]) -> list[str]:
+    """What is wrong with a profile's reports: files that are gone since `before`, and such as are not whole."""
+    wrong = [f"{path} is gone" for path in sorted(before - reports(results))]
+    for path in sorted(reports(results)):
+        data = path.read_bytes()
+        whole = {
+            ".pdf": data.startswith(b"%PDF") and data.rstrip().endswith(b"%%EOF"),
+            ".html": data.rstrip().endswith(b"</html>"),
+            ".json": is_json(data),
+        }[path.suffix]
+        if not whole:
+            wrong.append(f"{path} is not whole")
+    return wrong
+
+
+def is_json(data: bytes) -> bool:
+    """These bytes are JSON."""
+    try:
+        json.loads(data)
+    except ValueError:
+        return False
+    return True
+
+
+def reports(results: Path) -> set[Path]:
+    """The files that a reader opens, of a profile and of each of its papers."""
+    return {path for name in REPORT for pattern in (name, f"*/{name}") for path in results.glob(pattern)}
+
+
+def kill_after(what: str, seconds: float, how: signal.Signals = signal.SIGKILL) -> bool:
+    """Start a command and end it with this signal; False if it was done before."""
     process = subprocess.Popen(COMMANDS[what], cwd=ROOT, start_new_session=True, stdin=subprocess.DEVNULL)
     try:
         process.wait(timeout=seconds)
         return False
     except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+        os.killpg(process.pid, how)
+        process.wait(timeout=PATIENCE_S)
         return True
 
 
@@ -93,11 +128,16 @@ def main() -> int:
     moments = random.Random(options.seed)
     for number in range(options.kills):
         seconds = moments.uniform(min(1, within_s / 10), within_s)
-        killed = kill_after(what, seconds)
+        how = SIGNALS[number % len(SIGNALS)]
+        before = reports(CLEARED["report"])
+        killed = kill_after(what, seconds, how)
         time.sleep(0.5)
-        print(f"kill {number + 1} after {seconds:.1f} s: {'killed' if killed else 'it was done'}", flush=True)
+        print(f"kill {number + 1} after {seconds:.1f} s: {how.name if killed else 'it was done'}", flush=True)
         if stray():
             print(f"FAILED: stray QEMU: {stray()}")
+            return 1
+        if what == "report" and (wrong := broken(CLEARED["report"], before)):
+            print(f"FAILED: after {how.name}: {wrong[0]}")
             return 1
     if not finish(what):
         print("FAILED: the same command did not go on")

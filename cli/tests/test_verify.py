@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from analysis import papers, reference, verify
+from analysis import papers, reference, verified, verify
 from cli.main import main
 from lab.cell import built, catalogue, cells, determinism, identity, paths, run
 from lab.cell.errors import EnvironmentMissing, SpindleError
@@ -217,6 +217,50 @@ def test_verify_a_cell_of_the_device_runs_without_those_behind_it():
     assert one.cells[-1].id == whole.cells[1].id
     asked = identity.asked(cells.run("full", whole.id)) if whole.id in cells.runs("full") else identity.asked(whole)
     assert identity.asked(one)[whole.cells[1].id] == asked[whole.cells[1].id]
+
+
+def test_verify_keeps_what_it_found(taken, capsys):
+    """One file with the last outcome of each cell; the same outcomes give the same bytes."""
+    assert ends(taken) == 0
+    place, committed = verified.path(), reference.read(taken)
+    first = place.read_bytes()
+    assert verified.proven(place, committed) == sorted([CELL, OTHER])
+    one = verified.read(place)[CELL]
+    assert (one["outcome"], one["equal"], one["trace"], one["moved"]) == ("equal", True, True, [])
+    assert one["lab"]["qemu"] == committed.cells[CELL]["input_qemu"]
+    assert ends(taken) == 0
+    assert place.read_bytes() == first
+    # Of a profile's own results nothing is kept, and a cell that has a result says what was found.
+    place.unlink()
+    assert main(["verify", "--paper", PAPER.id, "--profile", "smoke", "--cells", CELL]) == 0
+    assert not place.exists()
+    place.write_bytes(first)
+    capsys.readouterr()
+    assert main(["show", "cell", "--profile", "smoke", CELL]) == 0
+    assert "equal, numbers and trace" in capsys.readouterr().out
+
+
+def test_verified_holds_as_long_as_the_reference_has_the_same_numbers(taken):
+    assert ends(taken, "--cells", CELL) == 0
+    committed = reference.read(taken)
+    committed.cells[CELL]["elapsed_ns"] = "7"
+    assert verified.proven(verified.path(), committed) == []
+    del committed.cells[CELL]
+    assert verified.proven(verified.path(), committed) == []
+
+
+def test_verified_keeps_cells_that_are_not_equal_and_does_not_count_them(taken, monkeypatch):
+    monkeypatch.setenv("FAKE_NS", "1000001")
+    assert ends(taken, "--cells", CELL) == 1
+    one = verified.read(verified.path())[CELL]
+    assert (one["outcome"], one["equal"]) == (verify.DIFFERENT, False)
+    assert verified.proven(verified.path(), reference.read(taken)) == []
+
+
+def test_verify_refuses_a_record_that_is_none(taken, capsys):
+    verified.path().write_text("{")
+    assert ends(taken) == 1
+    assert "it is no record of `spindle verify`; remove it, and verify again" in capsys.readouterr().err
 
 
 def test_verify_leaves_no_result(taken):

@@ -40,7 +40,7 @@ def tell(profile: str, paper: str | None = None) -> int:
     return len(found)
 
 
-def count(profile: str) -> str:
-    """How many cells of a profile have a number, in words."""
-    total = len(wanted(profile, None))
-    return f"{total - len(failures(profile))} of {total} cells have a number"
+def count(profile: str, paper: str | None = None) -> str:
+    """How many cells of a profile, or of those that it takes of one paper, have a number, in words."""
+    total = len(wanted(profile, paper))
+    return f"{total - len(failures(profile, paper))} of {total} cells have a number"

@@ -85,6 +85,17 @@ def lacks_results(profile: str, run: cells.Run) -> bool:
     return not all((paths.ROOT / paths.result_path(profile, cell.id)).is_file() for cell in run.cells)
 
 
+def held(profile: str, stale: dict[str, list[str]]) -> list[str]:
+    """Ids of the cells that have a result here which holds, failed ones too; `stale` as `stale_runs` has it."""
+    return [
+        cell.id
+        for run in cells.runs(profile).values()
+        if run.id not in stale
+        for cell in run.cells
+        if (paths.ROOT / paths.result_path(profile, cell.id)).is_file()
+    ]
+
+
 def again() -> list[str]:
     """Input of a run that is to run again: a file that is there and as new as this process."""
     return [f"/proc/{os.getpid()}/stat"]

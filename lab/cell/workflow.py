@@ -17,8 +17,15 @@ from lab.cell.errors import ConfigError, EnvironmentMissing, SpindleError
 
 QUIET = re.compile(r"Select jobs|Execute [0-9]")
 """Two kinds of Snakemake's own lines that no setting leaves out."""
-TIME_UP = (124, 143, -signal.SIGTERM)
-"""How a part ends: its time was up, or SIGTERM came from elsewhere. Anything else is an error."""
+TIME_UP = 124
+"""How `timeout` ends when the time was up."""
+STOPPED = 128 + signal.SIGTERM
+"""How Snakemake ends when it, or whoever called it, was told to end."""
+BATCH_MINUTES = 5
+"""The first batch of a report. Each is twice as long as the one before, so that a report that takes hours is not made
+again every few minutes, and the one that is there is never older than the time before it was made."""
+REPORT = ("report.pdf", "report.html", "summary.json")
+"""What a reader opens of a report, in its folder."""
 MEASURED = "measured"
 """Target: all cells of a profile."""
 
@@ -41,11 +48,17 @@ def require_installed() -> None:
 
 
 @contextmanager
-def _passing_on(process: subprocess.Popen) -> Iterator[None]:
-    """While this lasts, SIGTERM goes to a process and not to this one, which waits for it."""
-    before = signal.signal(signal.SIGTERM, lambda *_: process.terminate())
+def _passing_on(process: subprocess.Popen) -> Iterator[list[int]]:
+    """While this lasts, SIGTERM goes to a process and not to this one, which waits for it; the list has it then."""
+    told: list[int] = []
+
+    def pass_on(number: int, _: object) -> None:
+        told.append(number)
+        process.terminate()
+
+    before = signal.signal(signal.SIGTERM, pass_on)
     try:
-        yield
+        yield told
     finally:
         signal.signal(signal.SIGTERM, before)
 
@@ -59,17 +72,22 @@ def tell(line: str) -> None:
     print(line, flush=True)
 
 
-def snakemake(profile: str, *targets: str, minutes: float | None = None, say: Say = tell) -> int:
-    """Run Snakemake on targets and pass on what it says; returns its exit status. After so many minutes it gets
-    SIGTERM: then it begins no new run and waits for those at work."""
+def snakemake(
+    profile: str, *targets: str, minutes: float | None = None, rendering: bool = False, say: Say = tell
+) -> int:
+    """Run Snakemake on targets and pass on what it says; returns its exit status, TIME_UP or STOPPED. After so many
+    minutes it gets SIGTERM: then it begins no new run and waits for those at work. With `rendering` it measures nothing
+    and makes reports of the results that are there."""
     command = [program(), "--profile", f"config/profiles/{profile}", *targets]
+    if rendering:
+        command += ["--config", f"profile={profile}", "rendering=True"]
     if minutes is not None:
         command = ["timeout", "--signal=TERM", f"{minutes:g}m", *command]
     process = subprocess.Popen(
         command, cwd=paths.ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         errors="replace",
     )  # fmt: skip
-    with _passing_on(process):
+    with _passing_on(process) as told:
         try:
             for line in process.stdout or ():
                 if not QUIET.match(line):
@@ -78,7 +96,9 @@ def snakemake(profile: str, *targets: str, minutes: float | None = None, say: Sa
             # The terminal told Snakemake, too; it ends its runs.
             process.wait()
             raise
-        return process.wait()
+        status = process.wait()
+    # `timeout` dies of the signal that Snakemake died of.
+    return STOPPED if status == -signal.SIGTERM or (told and status) else status
 
 
 def _check(status: int, what: str) -> None:
@@ -98,16 +118,40 @@ def _begin(profile: str, what: str, say: Say) -> None:
 
 
 def report(profile: str, paper: str | None = None, say: Say = tell) -> int:
-    """Make the reports of a profile, or one paper's; returns how many cells have no number, having named them. Raises
-    SpindleError where there is no report."""
+    """Make the reports of a profile, or one paper's; returns how many cells have no number, having named them.
+
+    Where there is no report yet, it is made at once, of the reference, before anything is measured; and after each
+    batch of runs of what is there then. Raises SpindleError where a report is not complete, and for one in which
+    nothing was measured; what was made of it stays."""
     if paper is not None:
         papers.folder(paper)
     what = f"report of profile {profile}" + (f", {paper}" if paper else "")
     _begin(profile, what, say)
-    _check(snakemake(profile, f"{paper}.report" if paper else "report", say=say), what)
+    target = f"{paper}.report" if paper else "report"
     folder = f"results/{profile}/{f'{paper}/' if paper else ''}"
+
+    def render() -> None:
+        _check(snakemake(profile, target, rendering=True, say=say), what)
+        say(f"{folder}report.html and {folder}report.pdf are of what is there so far: {failures.count(profile, paper)}")
+
+    if not all((paths.ROOT / f"{folder}{name}").is_file() for name in REPORT):
+        render()
+    status, minutes = TIME_UP, BATCH_MINUTES
+    while status == TIME_UP:
+        status = snakemake(profile, target, minutes=minutes, say=say)
+        if status not in (0, STOPPED):
+            render()
+        minutes *= 2
+    _check(status, what)
     say(f"{folder}report.html is ready, for a browser, and {folder}report.pdf")
-    return failures.tell(profile, paper)
+    missing = failures.tell(profile, paper)
+    if missing and missing == len(failures.wanted(profile, paper)):
+        raise SpindleError(
+            f"{folder}report.pdf: nothing in it was measured here; its numbers are those of the reference. "
+            f"`spindle status --profile {profile} --cells` says what came of the cells; when the cause is mended, give "
+            "the same command again"
+        )
+    return missing
 
 
 def measure(profile: str, targets: list[str], minutes: float | None = None, say: Say = tell) -> None:
@@ -116,7 +160,7 @@ def measure(profile: str, targets: list[str], minutes: float | None = None, say:
     what = f"run of profile {profile}"
     _begin(profile, what, say)
     status = snakemake(profile, *(targets or [MEASURED]), minutes=minutes, say=say)
-    if minutes is None or status not in TIME_UP:
+    if minutes is None or status not in (TIME_UP, STOPPED):
         _check(status, what)
     print(failures.count(profile), file=sys.stderr)
 

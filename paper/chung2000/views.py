@@ -90,6 +90,7 @@ def table8(table: Table) -> dict:
 
 VIEWS = {"sweeps": sweeps, "places": places, "table8": table8}
 setting, quantity = PlainViews.setting, PlainViews.quantity
+row_words, column_words = PlainViews.row_words, PlainViews.column_words
 
 
 def label(row: dict) -> str:

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from analysis import papers
-from paper import build, overview
+from paper import build, overview, page
 
 RATIOS = (1.0, 1.3, 0.4, None)
 
@@ -25,7 +25,8 @@ def made(tmp_path):
         claims = [{"verdict": verdict, "reference_verdict": None} for verdict in (True, True, False, "not run")]
         claims.append({"verdict": "not run", "reference_verdict": True})
         (tmp_path / paper.id).mkdir()
-        (tmp_path / paper.id / "summary.json").write_text(json.dumps({"numbers": rows, "claims": claims}))
+        found = {"numbers": rows, "claims": claims, "origins": {"measured here": 3, "not here": 1}}
+        (tmp_path / paper.id / "summary.json").write_text(json.dumps(found))
         lacking = {paper.printed[0]: 1, **dict.fromkeys(paper.extra[:1], 7)}
         (tmp_path / paper.id / "reference.json").write_text(json.dumps({"lacking": lacking}))
     given = ["--profile", "quick", "--results", str(tmp_path), "--summary", str(tmp_path / "summary.json")]
@@ -64,6 +65,24 @@ def test_overview_without_reference_numbers_says_nothing_of_them(made):
     given = ["--profile", "quick", "--results", str(made), "--summary", str(made / "summary.json")]
     assert overview.main([*given, "--out", str(made / "report.tex")]) == 0
     assert "From another run." not in (made / "report.tex").read_text()
+
+
+def test_overview_counts_where_numbers_are_from(made):
+    one = json.loads((made / "summary.json").read_text())["papers"][0]
+    assert one["origins"] == {"measured here": 3, "not here": 1}
+    tex = (made / "report.tex").read_text()
+    assert "Measured here & 3" in tex and "Nothing was measured here yet" not in tex
+
+
+def test_overview_of_nothing_measured_says_so(made):
+    for paper in papers.every():
+        path = made / paper.id / "summary.json"
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"origins": {"reference": 4}}))
+    given = ["--profile", "quick", "--results", str(made), "--summary", str(made / "summary.json")]
+    assert overview.main([*given, "--out", str(made / "report.tex")]) == 0
+    assert "Nothing was measured here yet" in (made / "report.tex").read_text()
+    assert page.main(["overview", *given[:4], "--out", str(made / "report.html")]) == 0
+    assert "Nothing was measured here yet" in (made / "report.html").read_text()
 
 
 def test_overview_without_a_summary_is_one_message(tmp_path, capsys):

@@ -5,14 +5,17 @@ import json
 
 import pytest
 
-from analysis import origins, reference
+from analysis import origins, papers, reference
 from analysis.settings import System
 from analysis.tests import invented
 from lab.cell import evidence, trace
 from paper import cell_page, page
+from paper.view import PlainViews, views
 
 SYSTEM = System("ide-ahci", "4", "both", "deskstar-75gxp")
 MS = 1_000_000
+PLAIN = next(paper for paper in papers.every() if views(paper).row_words is PlainViews.row_words)
+"""A paper whose tables have no words of their own."""
 
 
 @pytest.mark.parametrize(
@@ -38,6 +41,10 @@ def test_page_data_cannot_end_the_script():
         ({"reproduced": 1.0, "cells": ["b"], "scale": 0.05}, {"reproduced": 2.0}, origins.REFERENCE),
         ({"reproduced": 1.0, "cells": ["a"], "scale": 0.05}, {"reproduced": 2.0, "scale": 0.1}, origins.MEASURED),
         ({"reproduced": None}, {"reproduced": 2.0}, origins.REFERENCE),
+        # What `spindle verify` found equal, says nothing of a profile's own cell, which may have other inputs.
+        ({"reproduced": None}, {"reproduced": 2.0, "cells": ["b", "v"]}, origins.VERIFIED),
+        ({"reproduced": None}, {"reproduced": 2.0, "cells": ["a", "v"]}, origins.REFERENCE),
+        ({"reproduced": 1.0, "cells": ["v"]}, {"reproduced": 2.0}, origins.MEASURED),
         ({"reproduced": None, "reason": "failed: no"}, None, origins.FAILED),
         ({"reproduced": None, "reason": "not run"}, None, origins.LACKING),
         ({"reproduced": 1.0}, None, origins.COMPUTED),
@@ -45,7 +52,7 @@ def test_page_data_cannot_end_the_script():
 )
 def test_page_origin(own, committed, found):
     row = {"scale": 1.0, "cells": [], "reason": ""}
-    assert origins.origin(row | own, committed and row | committed, {"b"}) == found
+    assert origins.origin(row | own, committed and row | committed, {"b"}, {"v"}) == found
 
 
 def numbered(rows, columns, keep=lambda row, column: True):
@@ -53,12 +60,12 @@ def numbered(rows, columns, keep=lambda row, column: True):
 
 
 def test_page_grid_where_most_places_have_a_number():
-    found = page.grid(numbered("abc", "xy", lambda row, column: (row, column) != ("b", "x")))
-    assert found["columns"] == ["x", "y"]
+    found = page.grid(PLAIN, "one", numbered("abc", ("x.1", "y"), lambda row, column: (row, column) != ("b", "x.1")))
+    assert found["columns"] == [("x", "1"), ("y",)]
     assert [[one and one["row"] for one in line["cells"]] for line in found["lines"]] == [
         ["a", "a"], [None, "b"], ["c", "c"]
     ]  # fmt: skip
-    assert page.grid([{"row": str(at), "column": str(at)} for at in range(9)]) is None
+    assert page.grid(PLAIN, "one", [{"row": str(at), "column": str(at)} for at in range(9)]) is None
 
 
 @pytest.fixture

@@ -495,6 +495,43 @@ def quantity(table: str, row: str, column: str) -> str:
     return " ".join(names.get(part, part) for part in parts if part)
 
 
+COLUMN_WORDS = (
+    {side: side.upper() for side in SIDES} | HALVES | NAMES7
+    | {"diff": "Difference (%)", "software": KINDS["software"], "hardware": KINDS["hardware"],
+       "rpm": "Rotation (1/min)", "cost_per_gb": "Cost per GB", "cost_per_device": "Cost per device"}
+)  # fmt: skip
+"""Parts of columns' names, as the tables print them over the numbers; others begin with a capital."""
+
+
+def row_words(table: str, row: str) -> str:
+    """A row as its table prints it: `Both, 32/64 tags`."""
+    known = {"table3": TABLE3_ROWS, "filesystems": FILE_SYSTEM_NAMES, "figure2": FILE_SYSTEM_NAMES}.get(table, {})
+    if row in known:
+        return known[row]
+    first, _, second = row.partition(".")
+    if table == "table1":
+        return words(PAPER, table)[row, "model"]
+    if table == "table4" and row in APPLICATIONS:
+        # The second of two lines of one benchmark has no name.
+        jobs = APPLICATIONS[row][1]
+        return NAMES7[first] + (f", {jobs}" if jobs else "")
+    if first in OPS:
+        return f"{first.capitalize()}, {second}"
+    if table == "table7":
+        return f"{NAMES7[second]} on {HALVES[first]}"
+    if row == POSTMARK_SIZES:
+        return "Its own file sizes"
+    if second in SCHEDULERS:
+        return f"{SCHEDULERS[second]}, {setting(table, row).partition(',')[0]}"
+    return row
+
+
+def column_words(table: str, column: str) -> tuple[str, ...]:
+    """A column as its table prints it."""
+    known = COLUMN_WORDS | ({"run": "Trans."} if table == "postmark" else {})
+    return tuple(known.get(part, part.replace("_", " ").capitalize()) for part in column.split("."))
+
+
 def label(row: dict) -> str:
     """A table entry's name for a reader: `Table 5, 32 tags, both, SCSI read random`."""
     number = row["table"].removeprefix("table")

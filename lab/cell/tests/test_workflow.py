@@ -44,14 +44,59 @@ def asked() -> list[str]:
 
 def test_report_builds_the_lab_first_and_holds_the_results_throughout(pretended, monkeypatch, capfd):
     assert workflow.report("smoke") == 0
-    assert asked() == ["lab", "report"]
+    assert asked() == ["lab", "report", "report"]
     assert '"results", true' in (paths.ROOT / "snakemake.holds").read_text()
     printed = capfd.readouterr().out
     assert "Select jobs" not in printed
     assert printed.endswith("and results/smoke/report.pdf\n")
     monkeypatch.setattr(retry, "prepare", lambda profile: [])
     assert workflow.report("smoke", FIRST) == 0
-    assert asked()[2:] == [f"{FIRST}.report"]
+    assert asked()[3:] == [f"{FIRST}.report"] * 2
+    (paths.ROOT / "results/smoke").mkdir(exist_ok=True)
+    for name in workflow.REPORT:
+        (paths.ROOT / "results/smoke" / name).write_text("")
+    assert workflow.report("smoke") == 0
+    assert asked()[5:] == ["report"]
+
+
+def test_report_is_made_first_and_after_each_batch(pretended, monkeypatch):
+    """Twice the time is up, then all is done; the calls that only render are told so."""
+    pretended(
+        f'echo "$*" >>{paths.ROOT}/calls; case "$*" in *rendering=True*) exit 0 ;; esac\n'
+        f"echo x >>{paths.ROOT}/batches; test $(wc -l <{paths.ROOT}/batches) -gt 2 && exit 0\n"
+        "trap 'exit 1' TERM; sleep 60 & wait"
+    )
+    monkeypatch.setattr(workflow, "BATCH_MINUTES", 0.01)
+    assert workflow.report("smoke") == 0
+    calls = (paths.ROOT / "calls").read_text().splitlines()
+    assert ["rendering" in call for call in calls] == [True, False, True, False, True, False]
+
+
+def test_report_that_is_told_to_end_begins_no_further_batch(pretended, monkeypatch):
+    pretended(
+        'case "$*" in *rendering=True*) exit 0 ;; esac\n'
+        f"trap 'sleep 1; exit 1' TERM\n(sleep 0.3; kill -TERM {os.getpid()}) &\nsleep 60 & wait; wait"
+    )
+    monkeypatch.setattr(workflow, "BATCH_MINUTES", 0.01)
+    with pytest.raises(SpindleError, match="Snakemake ended with status 143"):
+        workflow.report("smoke")
+    assert asked() == ["lab", "report", "report"]
+
+
+def test_report_that_fails_is_rendered_as_far_as_it_is(pretended):
+    pretended('case "$*" in *rendering=True*) exit 0 ;; esac\nexit 1')
+    with pytest.raises(SpindleError, match="Snakemake ended with status 1"):
+        workflow.report("smoke")
+    assert asked() == ["lab", "report", "report", "report"]
+
+
+def test_report_in_which_nothing_was_measured_is_an_error(pretended, monkeypatch):
+    every = len(cells.cells("smoke"))
+    monkeypatch.setattr(failures, "tell", lambda profile, paper: every)
+    with pytest.raises(SpindleError, match="nothing in it was measured here"):
+        workflow.report("smoke")
+    monkeypatch.setattr(failures, "tell", lambda profile, paper: every - 1)
+    assert workflow.report("smoke") == every - 1
 
 
 def test_report_of_nothing_known_is_refused_before_anything_runs(pretended):
@@ -131,4 +176,4 @@ def test_another_python_than_the_locks_name_is_refused(lab, monkeypatch):
 
 def test_snakemake_gets_sigterm_in_the_place_of_whoever_called_it(pretended):
     pretended(f"trap 'exit 9' TERM\n(sleep 1; kill -TERM {os.getpid()}) &\nsleep 60 & wait; wait")
-    assert workflow.snakemake("smoke", "report") == 9
+    assert workflow.snakemake("smoke", "report") == workflow.STOPPED

@@ -59,7 +59,8 @@ def make(root: Path, profile: str, drawn: bool, **wanted) -> Path:
     compare(results, cells)
     draw_traces(results, cells) if drawn else trace_data(results, cells)
     made = {name: str(own / f"{name}.json") for name in ("summary", "lab")}
-    assert summary.main(["--paper", PAPER, "--tables", str(folder), "--out", made["summary"]]) == 0
+    about = ["--tables", str(folder), "--reference", str(own / "reference.json")]
+    assert summary.main(["--paper", PAPER, *about, "--out", made["summary"]]) == 0
     assert lab.main([*cells, "--out", made["lab"]]) == 0
     if not drawn:
         return own

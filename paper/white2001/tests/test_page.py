@@ -72,6 +72,15 @@ def test_page_says_what_failed_and_what_is_missing(made):
     assert of["t32.both", "ide.read.random"] == "measured here"
 
 
+def test_page_grids_have_the_words_of_the_printed_tables(made):
+    text = (made / "report.html").read_text()
+    heads = re.findall(r"<tr><th>([^<]*)</th>", text)
+    wanted = {"Both, no tags", "Disk only, 32 tags", "Both, 32/64 tags", "SDET on Soft Updates", "NetNews", "ReiserFS"}
+    assert wanted <= set(heads)
+    assert not [head for head in heads if re.search(r"^t\w+\.\w+$", head)]
+    assert "<th>Soft Updates<br>SCSI<br>PostMark</th>" in text
+
+
 def test_page_claims_have_their_verdicts_and_tables(made):
     claims = json.loads((made / "summary.json").read_text())["claims"]
     text = (made / "report.html").read_text()

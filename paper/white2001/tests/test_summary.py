@@ -26,17 +26,37 @@ def found(tmp_path_factory):
         assert tables.main(["--paper", "white2001", "--table", table, "--reference",
                             "--out", str(folder / reference.table_file(table))]) == 0  # fmt: skip
     traced.build(PAPER, folder, [], folder)
-    assert summary.main(["--paper", "white2001", "--tables", str(folder), "--out", str(folder / "summary.json")]) == 0
-    return json.loads((folder / "summary.json").read_text())
+    (folder / "reference.json").write_text(json.dumps({"equal": [], "verified": []}))
+    given = ["--paper", "white2001", "--tables", str(folder), "--reference", str(folder / "reference.json")]
+    assert summary.main([*given, "--out", str(folder / "summary.json")]) == 0
+    return json.loads((folder / "summary.json").read_text()) | {"folder": folder}
 
 
 def test_summary_has_every_printed_number(found):
     numbers = found["numbers"]
     assert len(numbers) == 568
     assert len({(n["table"], n["row"], n["column"]) for n in numbers}) == 568
-    assert all(set(n) == {"paper", "table", *entries.COLUMNS} for n in numbers)
+    assert all(set(n) == {"paper", "table", "origin", *entries.COLUMNS} for n in numbers)
     assert all(n["published"] is not None for n in numbers)
     assert all(n["reason"] for n in numbers if n["reproduced"] is None)
+
+
+def test_summary_says_where_each_number_is_from(found):
+    """Nothing was measured: what the report prints of cells is the reference's."""
+    assert sum(found["origins"].values()) == len(found["numbers"])
+    assert not {"measured here", "verified here"} & found["origins"].keys()
+    shown = [n for n in found["numbers"] if n["table"] == "table6"]
+    assert {n["origin"] for n in shown} == {"reference"}
+
+
+def test_summary_counts_what_was_verified_here(found, tmp_path):
+    folder = found["folder"]
+    rows = {n["column"]: n for n in entries.read(folder / reference.table_file("table6")) if n["row"] == "t32-64.both"}
+    cells = rows["ffs.ide.sdet"]["cells"]
+    made = {"equal": [], "verified": cells}
+    numbers = summary.summarise("white2001", folder, made)["numbers"]
+    (one,) = [n for n in numbers if (n["row"], n["column"]) == ("t32-64.both", "ffs.ide.sdet")]
+    assert one["origin"] == "verified here"
 
 
 def test_summary_claims_have_the_documented_keys(found):
