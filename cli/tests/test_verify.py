@@ -31,6 +31,7 @@ def taken(lab, tmp_path, monkeypatch):
     for name in (CELL, OTHER):
         run.serve("smoke", name)
     place = tmp_path / "reference"
+    monkeypatch.setattr(reference, "planned", lambda paper: frozenset({CELL, OTHER}))
     assert reference.take_all(PAPER, "smoke", place) == 0
     return place
 

@@ -69,8 +69,8 @@ def lab(tmp_path, monkeypatch):
         )
     # The catalogue of fixtures has what the first paper's sheet names.
     monkeypatch.setattr(cells, "PAPERS", cells.PAPERS[:1])
-    # That of sensitivity overrides keys that the drives of fixtures lack.
-    whole = [name for name in config.profiles() if name != "sensitivity"]
+    # The sheets of these override keys that the drives of fixtures lack.
+    whole = [name for name in config.profiles() if name not in ("sensitivity", "reference")]
     monkeypatch.setattr(config, "profiles", lambda: whole)
     build = tmp_path / "build"
     (build / "qemu").mkdir(parents=True)

@@ -3,7 +3,8 @@
 
 mod common;
 
-use common::{finish, parse_trace, read_trace, MS};
+use common::{finish, lab_of, parse_trace, read_trace, run, test_bus, MS};
+use spindle_disk::catalogue::Catalogue;
 use spindle_disk::rng::SplitMix64;
 use spindle_disk::topology::Topology;
 use spindle_disk::Op::{self, Flush, Read, Write};
@@ -436,5 +437,26 @@ fn faults_are_checked() {
             .unwrap_err()
             .to_string();
         assert!(error.contains(message), "{error}");
+    }
+}
+
+/// Read-ahead is worked out when the next request comes, however late: each drive of the catalogue
+/// after an hour and after ninety days, first on the track where it stopped, then elsewhere.
+#[test]
+fn a_drive_may_wait_for_its_next_request_for_long() {
+    let catalogue = Catalogue::new(CATALOGUE);
+    for name in catalogue.names("drives").unwrap() {
+        for wait in [25_000 * MS, 3_600_000 * MS, 90 * 86_400_000 * MS] {
+            let model = catalogue.drive(&name, &toml::Table::new()).unwrap();
+            let requests = [
+                (0, Read, 100_000, 16),
+                (wait, Read, 100_016, 16),
+                (wait + 1, Write, 50_000, 16),
+                (wait + 25_000 * MS, Read, 100_032, 16),
+            ];
+            let lines = run(&mut lab_of(model, test_bus(""), 1), &requests);
+            let longest = lines.iter().map(|line| line.acknowledged - line.arrival);
+            assert!(longest.max() < Some(200 * MS), "{name}: {lines:?}");
+        }
     }
 }

@@ -300,7 +300,10 @@ impl Mechanics {
         let geometry = &self.model.geometry;
         while head.at_ps <= now_ps && head.lbn < limit {
             let slot_ps = geometry.slot_ps(&head.track, head.lbn);
-            let passed = geometry.lbn_at(&head.track, slot_ps + now_ps - head.at_ps);
+            // A revolution passes all of the track. More is not asked for: it would overflow after
+            // some seconds without a request.
+            let since_ps = (now_ps - head.at_ps).min(geometry.revolution_ps);
+            let passed = geometry.lbn_at(&head.track, slot_ps + since_ps);
             let stop = passed.min(limit).min(head.track.end);
             head.at_ps += geometry.slot_ps(&head.track, stop) - slot_ps;
             head.lbn = stop;
