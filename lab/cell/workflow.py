@@ -15,8 +15,8 @@ from pathlib import Path
 from lab.cell import cells, config, failures, lock, papers, paths, retry
 from lab.cell.errors import ConfigError, EnvironmentMissing, SpindleError
 
-QUIET = re.compile(r"Select jobs|Execute [0-9]")
-"""Two kinds of Snakemake's own lines that no setting leaves out."""
+QUIET = re.compile(r"Select jobs|Execute [0-9]|Will exit after finishing")
+"""Kinds of Snakemake's own lines that no setting leaves out."""
 TIME_UP = 124
 """How `timeout` ends when the time was up."""
 STOPPED = 128 + signal.SIGTERM
@@ -82,7 +82,8 @@ def snakemake(
     if rendering:
         command += ["--config", f"profile={profile}", "rendering=True"]
     if minutes is not None:
-        command = ["timeout", "--signal=TERM", f"{minutes:g}m", *command]
+        # --foreground: else it would tell the runs at work, too, and they would end.
+        command = ["timeout", "--foreground", "--signal=TERM", f"{minutes:g}m", *command]
     process = subprocess.Popen(
         command, cwd=paths.ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         errors="replace",

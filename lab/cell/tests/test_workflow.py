@@ -137,6 +137,13 @@ def test_part_ends_well_when_its_time_is_up(pretended, snakemake, ends_well, cap
     assert asked() == ["lab", "measured"]
 
 
+def test_runs_at_work_go_on_to_their_end_when_the_time_is_up(pretended):
+    ended = paths.ROOT / "ended"
+    pretended(f"(sleep 1; touch {ended}) &\ntrap 'wait; exit 1' TERM; wait")
+    workflow.measure("smoke", [], minutes=0.005)
+    assert ended.exists()
+
+
 def test_targets_are_cells_runs_patterns_and_names():
     result = paths.result_path("smoke", CELL)
     assert workflow.targets("smoke", [CELL]) == [result]
