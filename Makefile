@@ -18,6 +18,7 @@
 # make relock                              move the locks on purpose: Python, guest packages and their toolchain, volume managers
 # make bindings                            the disk model as a Python library, for build/venv (lab/disk/python/README.md)
 # make notebooks                           run the notebooks: results/smoke/notebooks/ (notebooks/README.md)
+# make slurm                               what `spindle --slurm` needs beside Slurm itself (docs/commands.md)
 # make clean                               drop built things and results (build/cache stays)
 PROFILE ?= quick
 BUILD := $(if $(SPINDLE_BUILD),$(SPINDLE_BUILD),build)
@@ -30,7 +31,7 @@ TRACES ?= ../shared/disks/disksim
 MINUTES ?= 110
 SUBMAKE := $(MAKE) --no-print-directory
 
-.PHONY: help report box part export import test check nightly bench determinism validation guest guests bindings notebooks doctor bootstrap relock clean
+.PHONY: help report box part export import test check nightly bench determinism validation guest guests bindings notebooks slurm doctor bootstrap relock clean
 .PHONY: .clean
 help:
 	@sed -n 's/^# \(make .*\)/\1/p' Makefile
@@ -61,7 +62,7 @@ check:
 	@$(BIN)/python tests/gate.py check
 
 nightly:
-	@envs/bootstrap build tex test
+	@envs/bootstrap build tex test slurm slurm-node
 	@$(BIN)/python tests/gate.py nightly --report docs/nightly.md
 
 bench:
@@ -102,6 +103,9 @@ notebooks:
 	@PATH="$(abspath $(BIN)):$$PATH" $(SPINDLE) run --profile smoke notebooks
 	@echo "results/smoke/notebooks/ has the notebooks with what they printed, and their figures"
 
+slurm:
+	@envs/bootstrap build slurm
+
 doctor:
 	@envs/bootstrap --doctor build tex test
 
@@ -116,6 +120,8 @@ relock:
 		--no-annotate --no-header --upgrade --output-file envs/requirements.lock envs/requirements.in
 	@$(BIN)/pip-compile --quiet --generate-hashes --strip-extras --allow-unsafe --no-emit-index-url --no-emit-find-links \
 		--no-annotate --no-header --upgrade --output-file envs/notebooks.lock envs/notebooks.in
+	@$(BIN)/pip-compile --quiet --generate-hashes --strip-extras --allow-unsafe --no-emit-index-url --no-emit-find-links \
+		--no-annotate --no-header --upgrade --output-file envs/slurm.lock envs/slurm.in
 	@$(BIN)/pip-compile --quiet --generate-hashes --strip-extras --allow-unsafe --no-emit-index-url --no-emit-find-links \
 		--no-annotate --no-header --upgrade --output-file envs/validator.lock envs/validator.in
 	@$(BIN)/python -m lab.guest.relock
