@@ -359,7 +359,8 @@ def page() -> int:
         "",
         "`make mutants` changes the code in small ways and runs tests against each change, which is called a mutant. "
         "A mutant that no test notices has survived. `tests/mutants.py` writes this page and says at its top how the "
-        "mutants are drawn. The interval in brackets is the exact binomial one at 95 %.",
+        "mutants are drawn. The interval in brackets is the exact binomial one at 95 %. A run that was stopped has "
+        "done the first ones of the drawn order, which are a smaller sample of the same kind.",
         "",
         "| code | mutants | killed | survived | do not compile | share that survived |",
         "|---|---|---|---|---|---|",
