@@ -18,6 +18,8 @@
 # make relock                              move the locks on purpose: Python, guest packages and their toolchain, volume managers
 # make bindings                            the disk model as a Python library, for build/venv (lab/disk/python/README.md)
 # make notebooks                           run the notebooks: results/smoke/notebooks/ (notebooks/README.md)
+# make slurm                               what `spindle --slurm` needs beside Slurm itself (docs/commands.md)
+# make mutants                             small changes of the code against the tests: docs/mutants.md (hours)
 # make clean                               drop built things and results (build/cache stays)
 PROFILE ?= quick
 BUILD := $(if $(SPINDLE_BUILD),$(SPINDLE_BUILD),build)
@@ -30,7 +32,7 @@ TRACES ?= ../shared/disks/disksim
 MINUTES ?= 110
 SUBMAKE := $(MAKE) --no-print-directory
 
-.PHONY: help report box part export import test check nightly bench determinism validation guest guests bindings notebooks doctor bootstrap relock clean
+.PHONY: help report box part export import test check nightly bench determinism validation guest guests bindings notebooks slurm mutants doctor bootstrap relock clean
 .PHONY: .clean
 help:
 	@sed -n 's/^# \(make .*\)/\1/p' Makefile
@@ -61,7 +63,7 @@ check:
 	@$(BIN)/python tests/gate.py check
 
 nightly:
-	@envs/bootstrap build tex test
+	@envs/bootstrap build tex test slurm slurm-node
 	@$(BIN)/python tests/gate.py nightly --report docs/nightly.md
 
 bench:
@@ -102,6 +104,16 @@ notebooks:
 	@PATH="$(abspath $(BIN)):$$PATH" $(SPINDLE) run --profile smoke notebooks
 	@echo "results/smoke/notebooks/ has the notebooks with what they printed, and their figures"
 
+slurm:
+	@envs/bootstrap build slurm
+
+mutants:
+	@envs/bootstrap build test
+	@envs/mutants
+	@$(BIN)/python tests/mutants.py model
+	@$(BIN)/python tests/mutants.py python
+	@$(BIN)/python tests/mutants.py page
+
 doctor:
 	@envs/bootstrap --doctor build tex test
 
@@ -117,12 +129,16 @@ relock:
 	@$(BIN)/pip-compile --quiet --generate-hashes --strip-extras --allow-unsafe --no-emit-index-url --no-emit-find-links \
 		--no-annotate --no-header --upgrade --output-file envs/notebooks.lock envs/notebooks.in
 	@$(BIN)/pip-compile --quiet --generate-hashes --strip-extras --allow-unsafe --no-emit-index-url --no-emit-find-links \
+		--no-annotate --no-header --upgrade --output-file envs/slurm.lock envs/slurm.in
+	@$(BIN)/pip-compile --quiet --generate-hashes --strip-extras --allow-unsafe --no-emit-index-url --no-emit-find-links \
 		--no-annotate --no-header --upgrade --output-file envs/validator.lock envs/validator.in
+	@$(BIN)/pip-compile --quiet --generate-hashes --strip-extras --allow-unsafe --no-emit-index-url --no-emit-find-links \
+		--no-annotate --no-header --upgrade --output-file envs/mutants.lock envs/mutants.in
 	@$(BIN)/python -m lab.guest.relock
 	@$(BIN)/python -m lab.volumes.relock
 
 # The locks stay, because a file that somebody waits at must not go. The machine's own Python runs this.
-BUILT := bindings boxes disk domains filesystems guest guest.tmp guests identity logs qemu rebuild run tmp venv volumes wine workloads
+BUILT := bindings boxes disk domains filesystems guest guest.tmp guests identity logs mutants qemu rebuild run tmp venv volumes wine workloads
 clean:
 	@envs/bootstrap --paths
 	@PYTHONDONTWRITEBYTECODE=1 $(or $(PYTHON),python3) -m lab.cell.lock --alone --refuse --what 'make clean' clean results -- \

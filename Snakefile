@@ -130,3 +130,7 @@ include: "workloads/workloads.smk"
 include: "analysis/analysis.smk"
 include: "paper/paper.smk"
 include: "notebooks/notebooks.smk"
+
+
+# With Slurm (config/slurm) runs and images of file systems become jobs; all else is done where the command was given.
+workflow.localrules(*(one.name for one in workflow.rules if not one.name.startswith(("run_", "image_"))))

@@ -8,6 +8,7 @@ libvirt, the machine does the cell's job on the lab's clock; it is for looking, 
     spindle domain ide-piix.deskstar-75gxp.tnone.both.rawio-read-random.s01
 """
 
+import shlex
 from pathlib import Path
 
 import click
@@ -22,5 +23,5 @@ from cli import options
 def command(profile: str | None, folder: Path | None, cell: str) -> int:
     from lab.cell import domain
 
-    words = [cell, *(["--profile", profile] if profile else []), *(["--folder", str(folder)] if folder else [])]
-    return domain.main(words)
+    print(f"virsh -c qemu:///session define {shlex.quote(str(domain.write(cell, profile, folder)))}")
+    return 0

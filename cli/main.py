@@ -67,8 +67,11 @@ def summary(name: str) -> str:
 
 
 @click.command(cls=Commands, help=__doc__, context_settings={"help_option_names": ["-h", "--help"]})
-def spindle() -> None:
-    pass
+@click.option("--slurm", is_flag=True, help="report, run: runs become jobs of Slurm, as config/slurm says")
+def spindle(slurm: bool) -> None:
+    if slurm:
+        # SPINDLE_SLURM names another folder; make passes it on, too.
+        os.environ.setdefault("SPINDLE_SLURM", str(HERE.parent / "config" / "slurm"))
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -162,6 +162,7 @@ def parts() -> list[Part]:
         Part("tests of smoke results", ("gate",), crosscheck, 1, ("smoke report",), environment=no_skip),
         Part("determinism", ("gate",), [["make", "determinism"]], after=needs, figure="^compared"),
         Part("planted faults", ("nightly",), faults, figure=r"\bfaults?\b"),
+        Part("mutants", ("nightly",), [["make", "mutants"]], figure="^mutants: "),
         Part("long python tests", ("nightly",), [pytest("nightly", "-s")], after=needs, figure="^nightly: "),
         Part("killed commands", ("nightly",), kills, after=("smoke report",), figure="compared|goes on"),
         Part("determinism, rebuilt", ("nightly",), again, after=needs, figure="^compared"),

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The machine of a cell as a libvirt domain, so that it opens in the tools that people know.
 
-    python -m lab.cell.domain CELL [--profile quick] [--folder DIR]
+    spindle domain CELL [--profile quick] [--folder DIR]
 
 lays out what the cell's run boots from in DIR (build/domains/CELL), writes domain.xml there, and prints how to define
 it. Started by libvirt, the machine does the run's job on the lab's clock, and leaves console.log, agent.log and
@@ -12,16 +12,12 @@ hangs on it there are none, so that these stand as QEMU's own options. The lab's
 nor network; the domain says so, because libvirt would add them.
 """
 
-import argparse
-import os
-import shlex
-import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from xml.etree import ElementTree
 
 from lab.cell import boot, cells, config, identity, images, job, lock, paths
-from lab.cell.errors import ConfigError, SpindleError
+from lab.cell.errors import ConfigError
 
 QEMU_NAMESPACE = "http://libvirt.org/schemas/domain/qemu/1.0"
 ADDED_BY_LIBVIRT = {"-nodefaults": None, "-no-user-config": None, "-no-reboot": None, "-display": "none",
@@ -188,25 +184,9 @@ def lay_out(run: cells.Run, name: str, build: Path, folder: Path) -> Path:
     return target
 
 
-def main(argv: list[str] | None = None) -> int:
-    """Command line."""
-    parser = argparse.ArgumentParser(prog="lab.cell.domain", description=__doc__.splitlines()[0])
-    parser.add_argument("cell", metavar="CELL", help="id of a cell")
-    parser.add_argument("--profile", help="a folder of config/profiles (default: the first of them that has the cell)")
-    parser.add_argument("--folder", type=Path, metavar="DIR", help="where to (default: build/domains/CELL)")
-    options = parser.parse_args(argv)
-    try:
-        run = run_with(options.cell, options.profile)
-        build = paths.build()
-        folder = (options.folder or build / "domains" / options.cell).absolute()
-        target = lay_out(run, options.cell, build, folder)
-    except SpindleError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    print(f"virsh -c qemu:///session define {shlex.quote(str(target))}")
-    return 0
-
-
-if __name__ == "__main__":
-    os.chdir(paths.ROOT)
-    sys.exit(main())
+def write(cell: str, profile: str | None = None, folder: Path | None = None) -> Path:
+    """Lay out the domain of a cell in a folder (default: build/domains/CELL), and return its file. Without `profile` it
+    is of the first one that has the cell. Raises SpindleError where none has it or the lab is not built."""
+    run = run_with(cell, profile)
+    build = paths.build()
+    return lay_out(run, cell, build, (folder or build / "domains" / cell).absolute())

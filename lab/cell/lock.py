@@ -28,6 +28,10 @@ with what it is; that file is locked, too, so that nobody believes one whose hol
 What a process holds covers the processes that it starts: their environment (SPINDLE_HOLDS) says so. They then hold
 the lock's `within` file, so that a run which outlives its killed report still keeps the next report out.
 
+A kernel knows its own machine's processes only, and not every shared file system carries locks to other machines. A
+process on another one than its holder's (a job of Slurm) therefore goes by the holder's file: it works as long as that
+is there. What it outlives there is kept out by nobody, and is ended with `scancel`.
+
 Scratch folders come from `scratch`. Each is locked while it is in use; `sweep` removes the others.
 
 Standard library only: envs/bootstrap and `make clean` call it with the machine's own Python.
@@ -40,6 +44,7 @@ import json
 import os
 import re
 import shutil
+import socket
 import sys
 import tempfile
 import time
@@ -115,7 +120,8 @@ def _record(folder: Path, name: str, kind: str, what: str) -> tuple[Path, int]:
     """Leave who holds a lock, in a file that is locked as long as its holder lives; those of the dead are removed."""
     for old in folder.glob(f"{name.replace('/', '-')}.{kind}-*"):
         _lives(old)
-    text = json.dumps({"what": what, "process": os.getpid(), "since": time.strftime("%H:%M")}) + "\n"
+    said = {"what": what, "process": os.getpid(), "since": time.strftime("%H:%M"), "host": socket.gethostname()}
+    text = json.dumps(said) + "\n"
     number, partial = tempfile.mkstemp(prefix=f".{name.replace('/', '-')}.", dir=folder)
     fcntl.flock(number, fcntl.LOCK_EX)
     os.write(number, text.encode())
@@ -138,6 +144,15 @@ def _lives(record: Path) -> bool:
         return True
     finally:
         os.close(number)
+
+
+def _is_elsewhere(record: Path) -> bool:
+    """Whether a record's holder is a process of another machine."""
+    try:
+        said = json.loads(record.read_text(encoding="utf-8"))
+        return said.get("host", "") not in ("", socket.gethostname())
+    except (OSError, ValueError, AttributeError):
+        return False
 
 
 def holders(name: str, build: Path | None = None, kind: str = "holder") -> list[str]:
@@ -216,7 +231,8 @@ def _take(name: str, alone: bool, what: str, refuse: bool, build: Path | None) -
 
 def _join(folder: Path, name: str, what: str, record: Path) -> _Held:
     """Hold a lock with the process behind this one, which has it alone."""
-    number = _flock(_file(folder, name, "within"), fcntl.LOCK_SH) if _lives(record) else None
+    works = record.exists() if _is_elsewhere(record) else _lives(record)
+    number = _flock(_file(folder, name, "within"), fcntl.LOCK_SH) if works else None
     if number is None:
         raise AlreadyRunning(f"{name}: the command that started this ({what}) has ended; give that command again")
     path, its = _record(folder, name, "within", what)

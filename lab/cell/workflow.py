@@ -4,7 +4,10 @@
 The lab comes first because what a result was made from is known only of a lab that is built.
 """
 
+import importlib.util
+import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -63,6 +66,25 @@ def _passing_on(process: subprocess.Popen) -> Iterator[list[int]]:
         signal.signal(signal.SIGTERM, before)
 
 
+SLURM = "SPINDLE_SLURM"
+"""Environment: a folder with what is added to a profile, so that runs become jobs of Slurm."""
+
+
+def slurm() -> list[str]:
+    """Snakemake's words for Slurm, none where nobody asked for it. Raises EnvironmentMissing where its plugin is not
+    installed, and ConfigError where the folder is none."""
+    folder = os.environ.get(SLURM)
+    if not folder:
+        return []
+    if not (Path(folder) / "config.yaml").is_file():
+        raise ConfigError(f"{SLURM}: {folder} has no config.yaml; write one like config/slurm/config.yaml")
+    if importlib.util.find_spec("snakemake_executor_plugin_slurm") is None:
+        raise EnvironmentMissing("Snakemake's plugin for Slurm is not installed; run `make slurm`, then try again")
+    if shutil.which("sbatch") is None:
+        raise EnvironmentMissing("this machine has no sbatch; give the command on a node that submits to Slurm")
+    return ["--workflow-profile", str(Path(folder).resolve())]
+
+
 Say = Callable[[str], None]
 """What prints a line."""
 
@@ -78,7 +100,7 @@ def snakemake(
     """Run Snakemake on targets and pass on what it says; returns its exit status, TIME_UP or STOPPED. After so many
     minutes it gets SIGTERM: then it begins no new run and waits for those at work. With `rendering` it measures nothing
     and makes reports of the results that are there."""
-    command = [program(), "--profile", f"config/profiles/{profile}", *targets]
+    command = [program(), "--profile", f"config/profiles/{profile}", *targets, *slurm()]
     if rendering:
         command += ["--config", f"profile={profile}", "rendering=True"]
     if minutes is not None:

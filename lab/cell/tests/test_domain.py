@@ -100,9 +100,9 @@ def test_what_is_not_known_is_refused(old, new):
         domain.domain_xml("one", words)
 
 
-def test_an_unknown_cell(capsys):
-    assert domain.main(["ide-piix.deskstar-75gxp.tnone.both.rawio-read-randon.s01"]) == 1
-    assert "rawio-read-random" in capsys.readouterr().err
+def test_an_unknown_cell():
+    with pytest.raises(ConfigError, match="rawio-read-random"):
+        domain.write("ide-piix.deskstar-75gxp.tnone.both.rawio-read-randon.s01")
 
 
 @pytest.mark.parametrize("kind", KINDS)

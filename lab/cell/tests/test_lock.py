@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Two real processes at one build directory and its results: who waits, who is refused, what a SIGKILL leaves."""
 
+import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -311,3 +313,33 @@ sys.exit(step.main(["--name", "QEMU", "--about", "1 s", "--alone", "qemu", "--lo
     assert builder.returncode == 0, said
     assert "QEMU: done in" in said
     assert (here / "log").read_text() == "made\n"
+
+
+def told(here, host, process="1"):
+    """What a job is told of its holder, whose file nobody here has locked."""
+    folder = lock.folder_of("results")
+    folder.mkdir(parents=True, exist_ok=True)
+    record = folder / f"results.holder-{process}-abcdefgh"
+    record.write_text(json.dumps({"what": "report", "process": int(process), "since": "12:00", "host": host}))
+    return record, json.dumps([[str(folder), "results", True, str(record)]])
+
+
+def test_job_on_another_machine_goes_by_its_holders_file(here, monkeypatch):
+    """A kernel knows no process of another machine: there its file decides, and it is not taken for a dead one's."""
+    record, holds = told(here, "another-machine")
+    monkeypatch.setenv(lock.HOLDS, holds)
+    with lock.hold("results", alone=True, what="run"):
+        assert lock.holders("results", kind="within")
+    assert record.exists()
+    record.unlink()
+    ended = pytest.raises(AlreadyRunning, match=r"the command that started this \(run\) has ended")
+    with ended, lock.hold("results", alone=True, what="run"):
+        pass
+
+
+def test_on_its_own_machine_the_kernel_decides(here, monkeypatch):
+    record, holds = told(here, socket.gethostname())
+    monkeypatch.setenv(lock.HOLDS, holds)
+    with pytest.raises(AlreadyRunning, match="has ended"), lock.hold("results", alone=True, what="run"):
+        pass
+    assert not record.exists()

@@ -184,3 +184,20 @@ def test_another_python_than_the_locks_name_is_refused(lab, monkeypatch):
 def test_snakemake_gets_sigterm_in_the_place_of_whoever_called_it(pretended):
     pretended(f"trap 'exit 9' TERM\n(sleep 1; kill -TERM {os.getpid()}) &\nsleep 60 & wait; wait")
     assert workflow.snakemake("smoke", "report") == workflow.STOPPED
+
+
+def test_slurm_adds_its_folder_to_the_profile(pretended, monkeypatch, tmp_path):
+    (paths.ROOT / "snakemake").write_text(f'#!/bin/sh\necho "$@" >>{paths.ROOT}/snakemake.asked\n')
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "config.yaml").write_text("executor: slurm\n")
+    monkeypatch.setenv(workflow.SLURM, str(tmp_path / "mine"))
+    monkeypatch.setattr(workflow.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(EnvironmentMissing, match="make slurm"):
+        workflow.snakemake("smoke", "lab")
+    monkeypatch.setattr(workflow.importlib.util, "find_spec", lambda name: name)
+    monkeypatch.setattr(workflow.shutil, "which", lambda name: None)
+    with pytest.raises(EnvironmentMissing, match="no sbatch"):
+        workflow.snakemake("smoke", "lab")
+    monkeypatch.setattr(workflow.shutil, "which", lambda name: name)
+    assert workflow.snakemake("smoke", "lab") == 0
+    assert asked() == [f"--profile config/profiles/smoke lab --workflow-profile {tmp_path / 'mine'}"]
