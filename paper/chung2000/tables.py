@@ -49,7 +49,8 @@ def sweeps(frame: pd.DataFrame, drives: dict) -> list[Entry]:
         elif "start_permille" in words:
             entries.append(made(f"{name}.{words['op']}.zones", words["start_permille"], "MiB/s"))
         elif "fill" in words:
-            entries.append(made(f"{name}.{words['op']}.files", words["fill"], "MiB/s"))
+            file = Published(f"{name}.{words['op']}.files", words["fill"], "MiB/s", "")
+            entries.append(points.file(file, name, words))
         else:
             entries.append(made(f"{name}.{words['op']}.d{words['depth']}", words["kib"], "MiB/s"))
             if words["depth"] == "1":
