@@ -36,8 +36,9 @@ class Settings:
         raw = frame[(frame.workload == "rawio") & (frame.file_system == "raw")]
         self.groups = dict(iter(raw.groupby(list(self.KEY)))) if len(raw) else {}
         # By all parameters: `parameters` has them sorted, and a row's own values behind them.
-        points = frame[(frame.workload == "sqlio") & (frame.file_system == "raw")]
-        self.points = dict(iter(points.groupby([*System._fields, "parameters"]))) if len(points) else {}
+        points = frame[frame.workload == "sqlio"]
+        by = [*System._fields, "file_system", "parameters"]
+        self.points = dict(iter(points.groupby(by))) if len(points) else {}
         macro = frame[frame.file_system != "raw"]
         self.macro_groups = dict(iter(macro.groupby(list(self.MACRO_KEY)))) if len(macro) else {}
 
@@ -46,10 +47,12 @@ class Settings:
         found = self.groups.get((*system, op, pattern), self.none)
         return repetitions(found, f"{described(system)} {op} {pattern}")
 
-    def pick_point(self, system: System, parameters: dict[str, str], own: dict | None = None) -> pd.DataFrame:
+    def pick_point(
+        self, system: System, parameters: dict[str, str], own: dict | None = None, file_system: str = "raw"
+    ) -> pd.DataFrame:
         """The repetitions of a point of a sweep; `own` are the row's own values, as a result's `set` has them."""
         words = [*sorted(parameters.items()), *(own or {}).items()]
-        return self.points.get((*system, " ".join(f"{name}={value}" for name, value in words)), self.none)
+        return self.points.get((*system, file_system, " ".join(f"{name}={value}" for name, value in words)), self.none)
 
     def pick_macro(
         self, system: System, file_system: str, workload: str, scripts: str = "", sizes: str = ""

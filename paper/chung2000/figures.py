@@ -3,7 +3,7 @@
 
 from pathlib import Path
 
-from paper.chung2000.quantities import MIB_MB
+from paper.chung2000.quantities import CLOCK_GHZ, OUTER_KIB
 from paper.chung2000.views import DEPTHS, NAMES, SIZES, split
 from paper.plot import plt, save
 
@@ -71,7 +71,8 @@ def lines_of(found: dict, name: str, op: str) -> dict[str, dict[str, float]]:
         there, done, kind, *_ = split(row)
         if (there, done) == (name, op) and kind.startswith("d"):
             lines.setdefault(kind.removeprefix("d"), {})[column] = value
-    return {depth: lines[depth] for depth in sorted(lines, key=int) if depth in COLOURS}
+    # A single size is no line.
+    return {depth: lines[depth] for depth in sorted(lines, key=int) if len(lines[depth]) > 1}
 
 
 def by_size(axes: plt.Axes, lines: dict[str, dict[str, float]], style: str = "-") -> None:
@@ -86,8 +87,8 @@ def by_size(axes: plt.Axes, lines: dict[str, dict[str, float]], style: str = "-"
 
 
 def from_zero(axes: plt.Axes) -> None:
-    """The scale begins at 0, and what is drawn has room above it."""
-    top = axes.dataLim.y1
+    """The scale begins at 0, and what is drawn has room above it, here and in panels with the same scale."""
+    top = max(one.dataLim.y1 for one in axes.get_shared_y_axes().get_siblings(axes))
     axes.set_ylim(0, 1.1 * top if 0 < top < float("inf") else 1)
 
 
@@ -142,22 +143,45 @@ def zones(summary: dict, path: Path) -> None:
     save(figure, path)
 
 
+COSTS = (
+    ("atlas", "atlas.buffered", "unbuffered", "buffered"),
+    ("lct08.card", "lct08.card.buffered", "unbuffered", "buffered"),
+    ("lct08", "lct08.pio", "DMA", "PIO"),
+)
+"""Panels of the processor's cost: two configurations, and what they are called."""
+
+
 def cost(summary: dict, path: Path) -> None:
-    """Time of a request against its size, one deep and deeper: what a request costs that waits for the disk. The dashed
-    line is the processor's cost that the paper prints (Table 11), which the lab does not measure yet."""
+    """What a sequential request one deep costs the processor against its size; dashed: what the paper prints."""
     found = values(summary)
-    figure, grid = plt.subplots(1, 3, figsize=(7.0, 2.6), layout="constrained", sharey=True)
-    panels = (("atlas", "read"), ("atlas", "write"), ("lct08", "read"))
-    fixed, marginal = (paper_number(summary, "table11", "sequential.unbuffered", f"read.{part}")
-                       for part in ("fixed", "marginal"))  # fmt: skip
-    for axes, (name, op) in zip(grid, panels, strict=True):
-        lines = {depth: {size: int(size) * 1024 / (rate * MIB_MB) for size, rate in line.items()}
-                 for depth, line in lines_of(found, name, op).items()}  # fmt: skip
-        by_size(axes, lines)
-        paper = [fixed + marginal * int(size) for size in SIZES]
-        axes.plot(range(len(SIZES)), paper, "--", color="black", linewidth=0.8, label="paper, processor")
+    figure, grid = plt.subplots(1, len(COSTS), figsize=(7.0, 2.6), layout="constrained", sharey=True)
+    printed = {kind: [paper_number(summary, "table11", f"sequential.{kind}", f"read.{part}")
+                      for part in ("fixed", "marginal")] for kind in ("unbuffered", "buffered")}  # fmt: skip
+    for axes, (one, other, *called) in zip(grid, COSTS, strict=True):
+        drawn = False
+        for name, kind, style in ((one, called[0], "o"), (other, called[1], "s")):
+            for op, colour in (("read", COLOURS["1"]), ("write", COLOURS["2"])):
+                line = {size: found[f"{name}.{op}.processor", size] for size in SIZES
+                        if (f"{name}.{op}.processor", size) in found}  # fmt: skip
+                drawn = drawn or bool(line)
+                axes.plot([SIZES.index(size) for size in line], line.values(), marker=style, markersize=2.6,
+                          linewidth=0.9, color=colour, alpha=1 if name == one else 0.5,
+                          label=f"{op}, {kind}")  # fmt: skip
+            if kind in printed:
+                fixed, marginal = printed[kind]
+                axes.plot(range(len(SIZES)), [fixed + marginal * int(size) for size in SIZES], "--", color="black",
+                          linewidth=0.8, alpha=1 if name == one else 0.5)  # fmt: skip
+        if "PIO" in called:
+            for row in ("dma", "pio"):
+                ns_byte = paper_number(summary, "table7", row, "clocks") / CLOCK_GHZ
+                axes.plot(
+                    SIZES.index(str(OUTER_KIB)), ns_byte * (OUTER_KIB << 10) / 1000, "x", color="black", markersize=5
+                )
+        if not drawn:
+            empty(axes)
+        axes.set_xticks(range(len(SIZES)), SIZES)
         axes.set_yscale("log")
-        axes.set_title(f"{NAMES[name]}, {op}", fontsize=7)
+        axes.set_title(NAMES[one], fontsize=7)
         axes.set_xlabel("KiB of a request")
         axes.legend(fontsize=5.5, frameon=False)
     grid[0].set_ylabel("us a request")

@@ -183,7 +183,9 @@ class Points:
         configuration = CONFIGURATIONS[name]
         buffered = {"caching": "both"} if name.endswith(BUFFERED) else {}
         texts = {key: str(word) for key, word in (buffered | words).items()}
-        found = self.settings.pick_point(configuration.system, texts, overrides(configuration))
+        found = self.settings.pick_point(
+            configuration.system, texts, overrides(configuration), configuration.file_system
+        )
         return measured(p, found, self.known, metric, value)
 
     def rate(self, p: Published, name: str, op: str, kib: int = OUTER_KIB, depth: int = OUTER_DEPTH, **more) -> Entry:
@@ -194,6 +196,11 @@ class Points:
         """Random requests a second."""
         words = {"op": op, "pattern": "random", "kib": kib, "depth": depth}
         return self.entry(p, name, words, value=lambda rate: rate * 1e6 / (kib << 10))
+
+    def file(self, p: Published, name: str, words: dict[str, object]) -> Entry:
+        """The rate, in MiB/s, at which a file is written once."""
+        mib_ns = int(words["file_bytes"]) / 2**20 * 1e9
+        return self.entry(p, name, words, "elapsed_ns", lambda ns: mib_ns / ns)
 
     def cost(self, p: Published, name: str, words: dict[str, object]) -> Entry:
         """What a request of a point costs the processor, in us: all that the system spent meanwhile."""
@@ -276,8 +283,10 @@ def _rate(name: str, op: str, kib: int = OUTER_KIB, depth: int = OUTER_DEPTH, **
 
 
 def _file(fill: str) -> Callable:
-    """Asynchronous writes of a file of NTFS."""
-    return _rate("atlas.ntfs", "write", OUTER_KIB, FILE_DEPTH, fill=fill, file_bytes=FILE_BYTES)
+    """Asynchronous writes of a file of NTFS, in MiB/s."""
+    words = {"op": "write", "pattern": "sequential", "kib": OUTER_KIB, "depth": FILE_DEPTH}
+    words |= {"fill": fill, "file_bytes": FILE_BYTES}
+    return lambda m, p: m.file(p, "atlas.ntfs", words)
 
 
 def _random(name: str, op: str, depth: int = 1, kib: int = RANDOM_KIB) -> Callable:

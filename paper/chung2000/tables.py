@@ -34,7 +34,7 @@ def places(frame: pd.DataFrame, drives: dict) -> list[Entry]:
 
 def sweeps(frame: pd.DataFrame, drives: dict) -> list[Entry]:
     """Every point of the sheet: sequential rates in MiB/s by size and by place, random ones in requests a second by
-    depth, with latencies."""
+    depth, with latencies; of files by how they were made; and what a request one deep costs the processor, in us."""
     points, entries = Points(frame), []
     for name, words in points_of_sheet():
 
@@ -49,9 +49,13 @@ def sweeps(frame: pd.DataFrame, drives: dict) -> list[Entry]:
         elif "start_permille" in words:
             entries.append(made(f"{name}.{words['op']}.zones", words["start_permille"], "MiB/s"))
         elif "fill" in words:
-            entries.append(made(f"{name}.{words['op']}.files", words["fill"], "MiB/s"))
+            file = Published(f"{name}.{words['op']}.files", words["fill"], "MiB/s", "")
+            entries.append(points.file(file, name, words))
         else:
             entries.append(made(f"{name}.{words['op']}.d{words['depth']}", words["kib"], "MiB/s"))
+            if words["depth"] == "1":
+                spent = Published(f"{name}.{words['op']}.processor", words["kib"], "us", "")
+                entries.append(points.cost(spent, name, words))
     return entries
 
 

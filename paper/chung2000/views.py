@@ -47,7 +47,7 @@ def _cells(table: Table, row: str, columns: tuple[str, ...], like: str) -> list[
 def sweeps(table: Table) -> dict:
     """Sequential rates by size, random rates by depth with latencies, and rates by place."""
     rows = list(dict.fromkeys(entry["row"] for entry in table.rows))
-    sequential, random, zones = [], [], []
+    sequential, random, zones, files = [], [], [], []
     for row in rows:
         name, op, kind, *size = split(row)
         if kind == "zones":
@@ -55,7 +55,11 @@ def sweeps(table: Table) -> dict:
             found = zip(columns, _cells(table, row, columns, "0.0"), strict=True)
             zones.append({"name": NAMES[name], "op": op, "places": [(int(at) / 10, value) for at, value in found]})
         elif kind == "files":
-            continue
+            columns = tuple(entry["column"] for entry in table.rows if entry["row"] == row)
+            found = zip(columns, _cells(table, row, columns, "0.0"), strict=True)
+            files.append({"name": NAMES[name], "op": op, "fills": list(found)})
+        elif kind == "processor":
+            continue  # The figure has it.
         elif kind == "random":
             line = {"name": NAMES[name], "op": op, "kib": size[0]}
             line["cells"] = _cells(table, row, tuple(f"d{depth}" for depth in DEPTHS), "0")
@@ -64,7 +68,8 @@ def sweeps(table: Table) -> dict:
         else:
             cells = _cells(table, row, SIZES, "0.0")
             sequential.append({"name": NAMES[name], "op": op, "depth": kind.removeprefix("d"), "cells": cells})
-    return {"sizes": SIZES, "depths": DEPTHS, "sequential": sequential, "random": random, "zones": zones}
+    return {"sizes": SIZES, "depths": DEPTHS, "sequential": sequential, "random": random, "zones": zones,
+            "files": files}  # fmt: skip
 
 
 def split(row: str) -> list[str]:

@@ -448,6 +448,10 @@ fn a_drive_may_wait_for_its_next_request_for_long() {
     for name in catalogue.names("drives").unwrap() {
         for wait in [25_000 * MS, 3_600_000 * MS, 90 * 86_400_000 * MS] {
             let model = catalogue.drive(&name, &toml::Table::new()).unwrap();
+            if model.file.read_segments.value == 0 {
+                // An IPI-2 drive has no buffer to read ahead into, and a bus of its own kind.
+                continue;
+            }
             let requests = [
                 (0, Read, 100_000, 16),
                 (wait, Read, 100_016, 16),
