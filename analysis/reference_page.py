@@ -24,6 +24,7 @@ def build(paper: str, results: Path, ids: list[str], folder: Path) -> dict:
     results_there = reference.finished_results(about, results)
     found = reference.compare(committed, [one for one in results_there if one["id"] in known])
     return committed.describe() | {
+        "later": verified.later(reference.folder(paper)),
         "shared": found.shared, "same": found.same, "equal": found.equal, "moved": found.moved, "differ": found.differ,
         "verified": verified.proven(verified.path(), committed),
         "lacking": {

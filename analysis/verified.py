@@ -9,15 +9,19 @@ A number of the reference counts as verified here as long as each of its cells w
 of the reference is still the one that it was held against.
 """
 
+from collections import Counter
 from pathlib import Path
 
-from analysis import command, reference
+from analysis import command, io_summary, reference
 from lab.cell import identity, paths
 from lab.cell.errors import SpindleError
 
 SCHEMA = "spindle-verified/1"
 EQUAL = "equal"
 DIGITS = reference.IDENTITY_DIGITS
+LATER = "verified.csv"
+"""Beside a reference: on which states of the lab a sample of it was measured again, and how many cells were equal."""
+COLUMNS = (*reference.STATE, "cells", "equal")
 
 
 def path() -> Path:
@@ -59,6 +63,36 @@ def proven(place: Path, committed: reference.Reference) -> list[str]:
         for cell, one in read(place).items()
         if one["outcome"] == EQUAL and cell in committed.cells and one["reference"] == line_of(committed, cell)
     )
+
+
+def states(place: Path, committed: reference.Reference) -> list[dict[str, str]]:
+    """Of each state of the lab that the record has: cells that were held against a reference's present lines, and how
+    many of them were equal. That their inputs moved does not matter: this says whether that moved a number."""
+    known = [
+        one for cell, one in read(place).items()
+        if one["lab"] and cell in committed.cells and one["reference"] == line_of(committed, cell)
+    ]  # fmt: skip
+    state = [tuple(one["lab"].get(name, "") for name in reference.STATE) for one in known]
+    equal = Counter(at for at, one in zip(state, known, strict=True) if one["equal"])
+    return [
+        dict(zip(COLUMNS, (*at, str(count), str(equal[at])), strict=True))
+        for at, count in sorted(Counter(state).items())
+    ]
+
+
+def later(folder: Path) -> list[dict[str, str]]:
+    """The lines of a reference's LATER."""
+    return reference.read_lines(folder / LATER, COLUMNS)
+
+
+def take(place: Path, committed: reference.Reference, folder: Path) -> list[dict[str, str]]:
+    """Put what the record says of this reference into its LATER, in the place of older lines on the same states;
+    returns the new lines."""
+    found = states(place, committed)
+    if found:
+        every = {tuple(line[name] for name in reference.STATE): line for line in [*later(folder), *found]}
+        io_summary.write([every[at] for at in sorted(every)], COLUMNS, folder / LATER)
+    return found
 
 
 def words(one: dict) -> str:

@@ -258,6 +258,24 @@ def test_verified_keeps_cells_that_are_not_equal_and_does_not_count_them(taken, 
     assert verified.proven(verified.path(), reference.read(taken)) == []
 
 
+def test_a_reference_says_on_which_later_states_it_was_equal(taken, capsys):
+    """Another QEMU moved the inputs of both cells; one line for each state, in the place of an older one on it."""
+    words = ["reference", "--verified", "--paper", PAPER.id, "--out", str(taken)]
+    assert main(words) == 1
+    assert "nothing to note" in capsys.readouterr().err
+    committed = reference.read(taken)
+    for line in committed.cells.values():
+        line |= {"identity": "0" * 16, "input_qemu": "0" * 12}
+    reference.write(committed, taken)
+    for cells_of in (["--cells", CELL], []):
+        assert ends(taken, *cells_of) == 0
+        assert main(words) == 0
+    lines = verified.later(taken)
+    assert [(line["cells"], line["equal"]) for line in lines] == [("2", "2")]
+    assert lines[0]["qemu"] != "0" * 12
+    assert "2 of 2 cells are equal on qemu" in capsys.readouterr().out
+
+
 def test_verify_refuses_a_record_that_is_none(taken, capsys):
     verified.path().write_text("{")
     assert ends(taken) == 1
