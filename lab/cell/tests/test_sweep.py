@@ -3,7 +3,7 @@
 
 import pytest
 
-from lab.cell import agent, cells, judge, sweep, trace
+from lab.cell import agent, cells, job, judge, sweep, trace
 from lab.cell.errors import ConfigError
 
 GOOD = ["op=read", "pattern=sequential", "kib=64", "depth=2"]
@@ -128,3 +128,15 @@ def test_sweep_writes_may_be_acknowledged_before_the_next_comes():
 
 def test_sweep_through_the_page_cache_may_move_less():
     assert judged(depth=4, seen=1, caching="both", moved=2)["bytes"] == 65536
+
+
+def test_sweep_requests_at_the_disk_have_a_most():
+    queue = "/sys/block/sda/queue"
+    for run in runs("quick"):
+        cell = run.cells[0]
+        found = dict(job.queue_settings(run, cell, "/sys/block/sda"))
+        past = sweep.past_page_cache(cell.parameters)
+        most = cell.settings.value("sweep_request_kib" if past else "page_cache_kib")
+        assert found[f"{queue}/max_sectors_kb"] == str(most)
+        # What is read ahead goes through the page cache.
+        assert (f"{queue}/read_ahead_kb" in found) != past
