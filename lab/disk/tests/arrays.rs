@@ -305,6 +305,21 @@ fn a_second_failure_is_an_error_and_never_silent() {
     assert_eq!(status, [0, 0, EIO, EIO, 0, 0, 0, 0]);
 }
 
+/// The third waits for the second, which waits for the first; it is not in the first's way itself.
+#[test]
+fn writes_over_one_another_wait_in_a_chain() {
+    for controller in ["raid0-4", "3w5400-raid0-4", "raid5-ide-8"] {
+        let mut lab = array_of(controller, "write_back = false\nbattery = false", &[]);
+        let requests = [
+            (MS, Write, 0, 20),
+            (MS + 100 * US, Write, 16, 20),
+            (MS + 200 * US, Write, 30, 4),
+        ];
+        let outcome = run(&mut lab, &requests);
+        assert!(outcome.done.iter().all(|d| d.0 == 0), "{controller}");
+    }
+}
+
 #[test]
 fn a_spare_takes_over_row_by_row() {
     let set = "members = 4\nspares = 1\nrebuild_kib_s = 1024";

@@ -75,6 +75,15 @@ pub(super) struct Cache {
     sweep: u64,
 }
 
+/// A piece waits for older data of the same sectors: what is on its way to the members, and what
+/// itself has to wait.
+fn waits(piece: &Piece, flying: &Ranges, left: &[Piece]) -> bool {
+    flying.overlaps(piece.start, piece.end)
+        || left
+            .iter()
+            .any(|l| l.start < piece.end && piece.start < l.end)
+}
+
 impl Cache {
     pub fn new(capacity: u64, row_sectors: u64, side_by_side: bool) -> Self {
         Self {
@@ -213,11 +222,7 @@ impl Cache {
         let mut taken = Vec::new();
         let mut left: Vec<Piece> = Vec::new();
         for piece in std::mem::take(&mut row.pieces) {
-            let waits = row.flying.overlaps(piece.start, piece.end)
-                || left
-                    .iter()
-                    .any(|l| l.start < piece.end && piece.start < l.end);
-            if waits {
+            if waits(&piece, &row.flying, &left) {
                 left.push(piece);
             } else {
                 taken.push(piece);
@@ -298,10 +303,12 @@ impl Cache {
         // Who waits for a row of his own must not wait for ever.
         let free = !row.exclusive && row.waiting.is_empty();
         let starts = free && (row.jobs == 0 || self.side_by_side);
-        let any = row
-            .pieces
-            .iter()
-            .any(|p| !row.flying.overlaps(p.start, p.end));
+        let mut left = Vec::new();
+        let any = row.pieces.iter().any(|piece| {
+            let waits = waits(piece, &row.flying, &left);
+            left.push(*piece);
+            !waits
+        });
         let (starts, urgent, ready) = (starts && any, row.urgent, row.ready);
         for (set, wanted) in [
             (&mut self.dirty, starts),
