@@ -4,6 +4,7 @@
 
 use super::arm::Job;
 use super::buffer::Piece;
+use super::command::Command;
 use super::destage::OpenWrite;
 use super::Drive;
 use crate::bus::Phase;
@@ -23,6 +24,33 @@ enum Room {
     Fresh(usize),
 }
 
+/// What decides the room of a write beside the write itself.
+struct Rooms {
+    /// Sectors of a write segment.
+    size: u64,
+    /// The arm and the host are not at one segment at a time.
+    exclusive: bool,
+    /// The segment that the arm is writing from; none has this number if it is not.
+    writing: usize,
+    /// Sectors that the pool of written data has left.
+    pool_left: u64,
+}
+
+/// Sectors of a long write that take room in a segment of `size` at a time.
+fn chunk(sectors: u64, size: u64) -> u64 {
+    if sectors <= size {
+        sectors
+    } else {
+        sectors.div_ceil(sectors.div_ceil(size / 2))
+    }
+}
+
+/// First sector and end of what a write needs room for next.
+fn wanted(command: &Command, size: u64) -> (u64, u64) {
+    let end = command.next + chunk(command.sectors, size);
+    (command.next, command.end().min(end))
+}
+
 impl Drive {
     /// Whether a write at `start` is acknowledged from the buffer.
     pub(super) fn caches(&self, start: u64) -> bool {
@@ -37,46 +65,40 @@ impl Drive {
             .any(|s| s.start <= start && start <= s.end && s.end > 0)
     }
 
-    /// Sectors of a long write that take room in the buffer at a time.
-    fn chunk(&self, sectors: u64) -> u64 {
-        let size = self.write_segment_sectors();
-        if sectors <= size {
-            sectors
-        } else {
-            sectors.div_ceil(sectors.div_ceil(size / 2))
+    /// What decides the room of every write that waits for some at one time.
+    fn rooms(&self) -> Rooms {
+        let dirty = || self.write_segments.iter().map(|s| s.end - s.dirty_start());
+        Rooms {
+            size: self.write_segment_sectors(),
+            exclusive: self.exclusive(),
+            writing: match self.job {
+                Some(Job::Write { segment }) => segment,
+                _ => usize::MAX,
+            },
+            pool_left: self
+                .write_pool
+                .map_or(u64::MAX, |pool| pool.saturating_sub(dirty().sum())),
         }
     }
 
-    /// First sector and end of what the write in `slot` needs room for next.
-    fn wanted(&self, slot: u32) -> (u64, u64) {
-        let command = self.command(slot);
-        (
-            command.next,
-            command
-                .end()
-                .min(command.next + self.chunk(command.sectors)),
-        )
-    }
-
-    /// Whether the arm is writing a piece of this segment.
-    fn writes_from(&self, number: usize) -> bool {
-        matches!(self.job, Some(Job::Write { segment }) if segment == number)
-    }
-
-    fn room(&self, slot: u32) -> Option<Room> {
-        let (start, end) = self.wanted(slot);
-        let size = self.write_segment_sectors();
+    /// Where the sectors `start..end` of a write find room.
+    #[inline]
+    fn room(&self, rooms: &Rooms, (start, end): (u64, u64)) -> Option<Room> {
         let mut append = None;
-        for (i, segment) in self
-            .write_segments
-            .iter()
-            .enumerate()
-            .filter(|(_, s)| s.dirty())
-        {
+        // A clean extent that this continues, or else the one unused for longest.
+        let mut fresh: Option<((bool, u64), usize)> = None;
+        for (i, segment) in self.write_segments.iter().enumerate() {
+            if !segment.dirty() {
+                let key = (segment.end != start, segment.used);
+                if fresh.is_none_or(|(least, _)| key < least) {
+                    fresh = Some((key, i));
+                }
+                continue;
+            }
+            let writing = i == rooms.writing;
             if segment.dirty_overlaps(start, end) {
                 // In place, unless the arm is at it or the older data is still on its way.
-                let writing = self.writes_from(i);
-                if writing && self.exclusive() {
+                if writing && rooms.exclusive {
                     return None;
                 }
                 let free = if writing {
@@ -86,27 +108,15 @@ impl Drive {
                 };
                 return (free <= start && end <= segment.here).then_some(Room::Overwrite(i));
             }
-            let taken = self.exclusive() && self.writes_from(i);
-            if !taken && segment.end == start && end - segment.dirty_start() <= size {
+            let taken = rooms.exclusive && writing;
+            if !taken && segment.end == start && end - segment.dirty_start() <= rooms.size {
                 append = Some(Room::Append(i));
             }
         }
-        if let Some(pool) = self.write_pool {
-            let dirty = self.write_segments.iter().map(|s| s.end - s.dirty_start());
-            if dirty.sum::<u64>() + (end - start) > pool {
-                return None;
-            }
+        if end - start > rooms.pool_left {
+            return None;
         }
-        append.or_else(|| {
-            // A clean extent that this continues, or else the one unused for longest.
-            let clean = self
-                .write_segments
-                .iter()
-                .enumerate()
-                .filter(|(_, s)| !s.dirty());
-            let best = clean.min_by_key(|(_, s)| (s.end != start, s.used));
-            best.map(|(i, _)| Room::Fresh(i))
-        })
+        append.or_else(|| fresh.map(|(_, i)| Room::Fresh(i)))
     }
 
     /// A write's data may come: it waits for room.
@@ -124,8 +134,10 @@ impl Drive {
 
     fn next_admission(&self, shared: &Shared) -> Option<(usize, Room)> {
         let first = *self.writes.first()?;
+        let rooms = self.rooms();
+        let room = |command: &Command| self.room(&rooms, wanted(command, rooms.size));
         if self.queue == QueueAlgorithm::Fcfs {
-            return self.room(first).map(|room| (0, room));
+            return room(self.command(first)).map(|room| (0, room));
         }
         let leave = self.leave(shared.now_ps.max(self.chosen_ps(self.writes.len())));
         let overdue = |slot: u32| self.overdue(self.command(slot).arrival_ns, &leave);
@@ -133,12 +145,12 @@ impl Drive {
         let late = (0..seen).filter(|&i| overdue(self.writes[i]));
         if let Some(oldest) = late.min_by_key(|&i| self.command(self.writes[i]).serial) {
             // Others would go on filling the segment that it waits for.
-            return self.room(self.writes[oldest]).map(|room| (oldest, room));
+            return room(self.command(self.writes[oldest])).map(|room| (oldest, room));
         }
         let mut best: Option<(i64, usize, Room)> = None;
         for (index, &slot) in self.writes[..seen].iter().enumerate() {
             let command = self.command(slot);
-            let cost = match self.room(slot) {
+            let cost = match room(command) {
                 None => continue,
                 Some(room @ (Room::Append(_) | Room::Overwrite(_))) => return Some((index, room)),
                 Some(room) => (
@@ -162,7 +174,7 @@ impl Drive {
 
     fn admit(&mut self, index: usize, room: Room, shared: &mut Shared) {
         let slot = self.writes[index];
-        let (start, end) = self.wanted(slot);
+        let (start, end) = wanted(self.command(slot), self.write_segment_sectors());
         let through = self.command(slot).hit == Hit::Through;
         let last = end == self.command(slot).end();
         let target = if last {
