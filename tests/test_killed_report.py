@@ -49,7 +49,11 @@ def test_report_stays_until_the_new_one_takes_its_place(tmp_path, how):
     (tmp_path / "data.txt").write_text("newer")
     os.utime(tmp_path / "report.pdf", (1, 1))
     program = [sys.executable, "-m", "snakemake", "--cores", "1", "--nolock", "--rerun-incomplete", "--quiet", "all"]
-    process = subprocess.Popen(program, cwd=tmp_path, start_new_session=True, stdin=subprocess.DEVNULL)
+    # Whoever runs the tests in the background of a shell has SIGINT ignored, and would pass that on.
+    process = subprocess.Popen(
+        program, cwd=tmp_path, start_new_session=True, stdin=subprocess.DEVNULL,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )  # fmt: skip
     for _ in range(600):
         if (tmp_path / "begun").exists():
             break
