@@ -84,7 +84,7 @@ def test_cli_help_starts_fast():
         (["run", "--minutes", "-1"], "`spindle run --help` has an example"),
         (["verify", "--sample", "1", "--minutes", "1"], "both say when to stop"),
         (["run", "--where", "sdet"], "'sdet' has no value; write COLUMN=VALUE"),
-        (["reference"], "give --profile, or --check alone"),
+        (["reference"], "give one of --profile, --check and --verified"),
         (["try", "--no-such"], "error: unrecognized arguments: --no-such; `spindle try --help` has an example"),
         (["try", "--scheduler", "hst", "--", "true"], "invalid choice: 'hst'"),
     ],
