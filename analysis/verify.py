@@ -124,7 +124,7 @@ def population(
         for cell_id, line in committed.cells.items():
             if not fits(cell_id):
                 continue
-            run = cells.up_to(cell_id)
+            run = cells.up_to(cell_id, profile or reference.PROFILE)
             if run is None:
                 found.gone.append(cell_id)
             elif folder is None or run.paper == one.id or len(chosen) == 1:

@@ -220,6 +220,15 @@ def test_verify_a_cell_of_the_device_runs_without_those_behind_it():
     assert identity.asked(one)[whole.cells[1].id] == asked[whole.cells[1].id]
 
 
+def test_verify_a_cell_has_before_it_what_its_own_profile_has():
+    """The cross-check comes behind all repetitions, of which profiles have different numbers."""
+    cell = next(cell.id for cell in cells.cells("smoke") if cell.workload == "fio" and cell.raw)
+    smoke, full = (cells.up_to(cell, name) for name in ("smoke", "full"))
+    assert len(smoke.cells) < len(full.cells)
+    assert {one.id for one in smoke.cells} <= {one.id for one in cells.cells("smoke")}
+    assert cells.up_to(cell, "none such") == full
+
+
 def test_verify_keeps_what_it_found(taken, capsys):
     """One file with the last outcome of each cell; the same outcomes give the same bytes."""
     assert ends(taken) == 0

@@ -396,13 +396,14 @@ def run(profile: str, run_id: str) -> Run:
     return known[run_id]
 
 
-def up_to(cell_id: str) -> Run | None:
-    """The run that serves a cell of any profile, without what comes behind the cell, which is no input of it. None if
-    no profile has such a cell."""
-    for profile in config.profiles():
-        for one in cells(profile):
+def up_to(cell_id: str, profile: str | None = None) -> Run | None:
+    """The run that serves a cell, without what comes behind the cell, which is no input of it. What comes before it is
+    one, and may be other cells in another profile: so `profile` is asked first, and then all. None if no profile has
+    such a cell."""
+    for name in sorted(config.profiles(), key=lambda name: name != profile):
+        for one in cells(name):
             if one.id == cell_id:
-                whole = run(profile, one.run)
+                whole = run(name, one.run)
                 return replace(whole, cells=whole.cells[: whole.cells.index(one) + 1])
     return None
 
