@@ -40,10 +40,7 @@ def parts(name: str) -> tuple[str, str] | None:
 def seen(folder: Path) -> pd.DataFrame:
     """The requests of a cell at the disks that the guest sees, in order, with `alone`."""
     found = traces.read(folder)
-    found = found[~found.device.str.fullmatch(MEMBER) & (found.op != "F")]
-    found = found.sort_values(["arrival_ns", "depth"], kind="stable")
-    following = found.arrival_ns.shift(-1)
-    return found.assign(alone=(found.depth == 1) & ((following >= found.acknowledged_ns) | following.isna()))
+    return traces.in_order(found[~found.device.str.fullmatch(MEMBER) & (found.op != "F")])
 
 
 def of_requests(found: pd.DataFrame, what: str) -> float | None:

@@ -32,7 +32,7 @@ from lab.cell import cells, config, identity, paths
 
 PROFILE = "reference"
 """The profile that has all of its cells."""
-ELAPSED, RATE = "elapsed_ns", "rate_mb_s"
+ELAPSED, RATE = "elapsed_ns", measures.RATE
 NUMBERS = (ELAPSED, RATE, *io_summary.SUMS)
 """Columns of cells.csv that were measured; empty where a cell has no such number."""
 INPUTS = (*load.IDENTITY, "file_system", "array", "reader")

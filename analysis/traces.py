@@ -77,6 +77,14 @@ def read(folder: Path) -> pd.DataFrame:
         raise ResultError(f"trace {path}: {error}") from None
 
 
+def in_order(requests: pd.DataFrame) -> pd.DataFrame:
+    """The same requests in the order of arrival, with `alone`: nothing else of them was outstanding meanwhile."""
+    # The host hands over several commands at one time; the depth counts them in order.
+    found = requests.sort_values(["arrival_ns", "depth"], kind="stable")
+    following = found.arrival_ns.shift(-1)
+    return found.assign(alone=(found.depth == 1) & ((following >= found.acknowledged_ns) | following.isna()))
+
+
 def summary(folder: Path) -> trace.Summary | None:
     """The sums of the trace of the cell in this folder."""
     path = folder / "io.trace"

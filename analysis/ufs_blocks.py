@@ -195,13 +195,8 @@ def classes(found: pd.DataFrame, codes: np.ndarray, about: Layout) -> np.ndarray
 
 def table(found: pd.DataFrame, codes: np.ndarray, about: Layout) -> list[dict]:
     """One row for each operation and class that occurs, in the order of CLASSES."""
-    found = found[found.op != "F"].sort_values(["arrival_ns", "depth"], kind="stable")
-    following = found.arrival_ns.shift(-1)
-    found = found.assign(
-        code=classes(found, codes, about),
-        alone=(found.depth == 1) & ((following >= found.acknowledged_ns) | following.isna()),
-        kind=np.where(found.op == "R", "read", "write"),
-    )
+    found = traces.in_order(found[found.op != "F"])
+    found = found.assign(code=classes(found, codes, about), kind=np.where(found.op == "R", "read", "write"))
     rows = []
     for (kind, code), part in found.groupby(["kind", "code"]):
         count, size = len(part), int(part.sectors.sum()) * trace.SECTOR_BYTES

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 import pandas as pd
 
-from analysis import numbers
+from analysis import numbers, traces
 
 PHASES = ("create", "run", "delete")
 """PostMark's phases. What is before (its directories) and behind (the unmount) has no name."""
@@ -60,10 +60,7 @@ class Burst:
 
 def writes(frame: pd.DataFrame, begin_ns: int) -> pd.DataFrame:
     """The writes from this time on in the order of arrival; `alone` if no other command was outstanding meanwhile."""
-    # The host hands over several commands at one time; the depth counts them in order.
-    found = frame.sort_values(["arrival_ns", "depth"], kind="stable")
-    next_ns = found.arrival_ns.shift(-1)
-    found["alone"] = (found.depth == 1) & ((next_ns >= found.acknowledged_ns) | next_ns.isna())
+    found = traces.in_order(frame)
     wanted = found.op.isin(("W", "U")) & (found.arrival_ns >= begin_ns)
     return found.loc[wanted, ["arrival_ns", "lbn", "sectors", "alone"]]
 
