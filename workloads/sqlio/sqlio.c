@@ -28,6 +28,7 @@
 #define REQUESTS_MAX (1u << 22)
 #define BUFFER_ALIGNMENT 4096
 #define CACHE_BLOCK_BYTES 4096
+#define CACHE_UNIT_BYTES (64 * KIB)     /* of a sequential run through the page cache; see move_by_units */
 #define KIB 1024u
 #define MIB (KIB * KIB)         /* SQLIO's megabyte, too */
 #define MS_NS 1000000u
@@ -67,6 +68,7 @@ struct target {
     uint64_t blocks;            /* requests that the area has room for */
     uint64_t state;             /* of the generator */
     uint64_t issued;
+    uint64_t in_flight;         /* unit of the page cache that is on its way to the disk; UINT64_MAX: none */
 };
 
 /* One request of those outstanding. */
@@ -233,6 +235,13 @@ static void set_cache_block(int fd, const char *path)
         die("%s: blocks of %d bytes cannot be set: %s", path, bytes, strerror(errno));
 }
 
+/* Whether the page cache moves data as Windows' did: see move_by_units. */
+static bool by_units(void)
+{
+    return (options.caching == BOTH || options.caching == HOST) && options.pattern == SEQUENTIAL &&
+           options.device_count == 1;
+}
+
 static void open_target(struct target *target, const char *path, uint64_t *seeds)
 {
     const uint64_t request = options.kib * KIB;
@@ -265,6 +274,10 @@ static void open_target(struct target *target, const char *path, uint64_t *seeds
             " bytes, and a request has %" PRIu64, span, target->begin, path, size - target->begin, request);
     target->blocks = span / request;
     target->state = random_next(seeds);
+    target->in_flight = UINT64_MAX;
+    /* Linux's own read-ahead would have two requests outstanding. */
+    if (by_units() && !options.print_pattern && posix_fadvise(target->fd, 0, 0, POSIX_FADV_RANDOM) != 0)
+        die("%s: the kernel's read-ahead cannot be switched off", path);
 }
 
 static uint64_t next_offset(struct target *target)
@@ -317,17 +330,77 @@ static void prepare(struct slot *slot, struct target *target)
     slot->issued_ns = virtual_ns();
 }
 
+static ssize_t move(const struct slot *slot, size_t done, size_t bytes)
+{
+    char *data = (char *)slot->buffer + done;
+    const off_t offset = slot->control.aio_offset + (off_t)done;
+
+    return options.write ? pwrite(slot->target->fd, data, bytes, offset)
+                         : pread(slot->target->fd, data, bytes, offset);
+}
+
+/* The unit NUMBER of the page cache is full: it goes to the disk as soon as the one before it is there. */
+static int write_unit(struct target *target, uint64_t number)
+{
+    const off_t bytes = CACHE_UNIT_BYTES;
+    const unsigned done = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
+
+    if (target->in_flight != UINT64_MAX &&
+        sync_file_range(target->fd, (off_t)target->in_flight * bytes, bytes, done) < 0)
+        return -1;
+    target->in_flight = number;
+    return sync_file_range(target->fd, (off_t)number * bytes, bytes, SYNC_FILE_RANGE_WRITE);
+}
+
+/* The unit NUMBER of the page cache is there: the next one is read while this one is used. */
+static int read_next_unit(struct target *target, uint64_t number)
+{
+    const uint64_t end = target->begin + target->blocks * options.kib * KIB;
+
+    if (number == target->in_flight)
+        return 0;
+    target->in_flight = number;
+    if ((number + 1) * CACHE_UNIT_BYTES >= end)
+        return 0;
+    errno = posix_fadvise(target->fd, (off_t)(number + 1) * CACHE_UNIT_BYTES, CACHE_UNIT_BYTES, POSIX_FADV_WILLNEED);
+    return errno == 0 ? 0 : -1;
+}
+
+/*
+ * A sequential request through the page cache, as Windows' cache carried it
+ * out by the paper's text at Figures 11 and 31: in units of 64 KB, of which
+ * one is read ahead, or written behind, at a time.
+ */
+static ssize_t move_by_units(const struct slot *slot)
+{
+    struct target *target = slot->target;
+    const size_t request = options.kib * KIB;
+    size_t done = 0;
+
+    while (done < request) {
+        const uint64_t at = (uint64_t)slot->control.aio_offset + done;
+        const size_t left = CACHE_UNIT_BYTES - at % CACHE_UNIT_BYTES;
+        const size_t bytes = request - done < left ? request - done : left;
+        ssize_t moved = move(slot, done, bytes);
+
+        if (moved < 0 || (size_t)moved != bytes)
+            return moved < 0 ? -1 : (ssize_t)done + moved;
+        done += bytes;
+        if (options.write ? bytes == left && write_unit(target, at / CACHE_UNIT_BYTES) < 0
+                          : read_next_unit(target, at / CACHE_UNIT_BYTES) < 0)
+            return -1;
+    }
+    return (ssize_t)done;
+}
+
 static void run_synchronously(struct slot *slot)
 {
-    const size_t request = options.kib * KIB;
-
     begin();
     while (goes_on(slot->target)) {
         ssize_t moved;
 
         prepare(slot, slot->target);
-        moved = options.write ? pwrite(slot->target->fd, slot->buffer, request, slot->control.aio_offset)
-                              : pread(slot->target->fd, slot->buffer, request, slot->control.aio_offset);
+        moved = by_units() ? move_by_units(slot) : move(slot, 0, options.kib * KIB);
         complete(slot, moved < 0 ? -errno : moved, virtual_ns());
     }
 }
@@ -512,7 +585,7 @@ static void run(void)
         memset(latencies_ns, 1, most * sizeof *latencies_ns);
     getrusage(RUSAGE_SELF, &before);
     idle_before_ns = idle_ns();
-    if (options.depth == 0)
+    if (options.depth == 0 || by_units())
         run_synchronously(&slots[0]);
     else
         run_asynchronously(slots, count);

@@ -100,6 +100,17 @@ def test_run_every_way_of_caching(sqlio, disk, caching):
     assert metrics(run(sqlio, *words, "--depth", 2, "--bytes", 80 * KIB))["requests"] == 10
 
 
+@pytest.mark.parametrize("kib", [2, 64, 160])
+def test_run_through_the_page_cache_moves_requests_of_any_part_of_a_unit(sqlio, tmp_path, kib):
+    """Requests that are parts of a unit of 64 KB, one, and two and a half."""
+    disk, size = sparse(tmp_path / "disk", 960 * KIB), 960 * KIB
+    words = ["--device", disk, "--pattern", "sequential", "--seed", 1, "--caching", "both", "--depth", 4]
+    for op in ("write", "read"):
+        found = metrics(run(sqlio, *words, "--op", op, "--kib", kib, "--bytes", size))
+        assert (found["bytes"], found["requests"]) == (size, 960 // kib)
+        assert disk.read_bytes().count(0) == 0
+
+
 def test_run_of_several_devices_moves_the_work_on_each(sqlio, tmp_path):
     words = ["--op", "write", "--pattern", "sequential", "--seed", 1, "--depth", 2, "--bytes", 80 * KIB]
     paths = [sparse(tmp_path / name, 160 * KIB) for name in "abc"]
