@@ -11,7 +11,7 @@ the paper's, where it differs; without a number where the cells do not have it).
 import csv
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pandas as pd
@@ -20,9 +20,10 @@ from analysis import numbers
 from analysis.errors import TableError
 
 PUBLISHED = ("row", "column", "unit", "value", "questioned")
-MARKS = ("printed", "about", "conflicting", "given")
-"""As printed; given approximately; the paper has another number for the same, which `where` names; or put into the lab,
-so that it is no result."""
+ABOVE, BELOW = "above", "below"
+MARKS = ("printed", "about", "conflicting", "given", ABOVE, BELOW)
+"""As printed; given approximately; the paper has another number for the same, which `where` names; put into the lab, so
+that it is no result; or a bound: the paper says only that its number is more than this, or at most this."""
 COLUMNS = (
     "row",
     "column",
@@ -112,6 +113,17 @@ class Entry:
             "cells": ";".join(self.cells),
             "readings": ";".join(f"{name}={stored(value)}" for name, value in self.readings.items()),
         }  # fmt: skip
+
+
+def bounded(entry: Entry, mark: str) -> Entry:
+    """An entry whose printed number is a bound: whether ours keeps it stands in the place of a ratio."""
+    if mark not in (ABOVE, BELOW) or entry.reproduced is None:
+        return entry
+    bound = float(entry.published.value)
+    kept = entry.reproduced > bound if mark == ABOVE else entry.reproduced <= bound
+    words = "more than this" if mark == ABOVE else "at most this"
+    text = f"the paper says {words}: ours {'is' if kept else 'is not'}"
+    return replace(entry, comparable=False, reason=REASONS.join(filter(None, [entry.reason, text])))
 
 
 def read_published(path: Path) -> list[Published]:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from analysis import papers
-from analysis.entries import FULL_SCALE, GIVEN, NOT_RUN, Entry, Marked, Published, measured
+from analysis.entries import FULL_SCALE, GIVEN, NOT_RUN, REASONS, Entry, Marked, Published, bounded, measured
 from analysis.settings import RATE, Settings, System
 from lab.cell import cells, settings
 
@@ -67,7 +67,7 @@ def _card(array: str = "none") -> System:
     return System("ide-card-3w5400", "64", "both", "quantum-fireball-lct08", array)
 
 
-_SLOW = ("cpu_ns_per_instruction=4",)
+_OLD_MACHINE = ("machine=pentium2-333",)
 _MERGED = ("host_merges=0",)
 _OLD = _scsi("seagate-barracuda-4lp", controller="scsi-virtio-uw")
 CONFIGURATIONS = {
@@ -94,9 +94,9 @@ CONFIGURATIONS = {
     "lct08.raid0.3": Configuration(_card("3w5400-raid0-3")),
     "lct08.raid0.4": Configuration(_card("3w5400-raid0-4")),
     "lct08.twinstor": Configuration(_card("twinstor-2")),
-    "barracuda": Configuration(_OLD, _SLOW),
-    "barracuda.uncached": Configuration(_OLD, ("write_cache=false", *_SLOW)),
-    "barracuda.dynamic": Configuration(_OLD._replace(array="ldm-simple-1"), _SLOW),
+    "barracuda": Configuration(_OLD, _OLD_MACHINE),
+    "barracuda.uncached": Configuration(_OLD, ("write_cache=false", *_OLD_MACHINE)),
+    "barracuda.dynamic": Configuration(_OLD._replace(array="ldm-simple-1"), _OLD_MACHINE),
 }
 """Configurations by the names that the tables use."""
 
@@ -600,4 +600,5 @@ def number(points: Points, table: str, one: Marked) -> Entry:
 def marked(entry: Entry, one: Marked) -> Entry:
     """The entry with what the reader should know of the printed number."""
     text = "the paper has another number: " + one.where if one.mark == "conflicting" else ""
-    return replace(entry, reason="; ".join(filter(None, [entry.reason, text])))
+    entry = bounded(entry, one.mark)
+    return replace(entry, reason=REASONS.join(filter(None, [entry.reason, text])))
