@@ -16,13 +16,13 @@ import argparse
 import csv
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 import pandas as pd
 
-from analysis import cell_names, claims, command, entries, load, papers
+from analysis import claims, command, entries, load, papers
 from analysis.errors import ClaimError, TableError
 from lab.cell import cells, config
 
@@ -57,10 +57,16 @@ class Alternative:
         """What it overrides on this drive; empty where it says nothing of it."""
         return self.set if isinstance(self.set, str) else self.set.get(drive, "")
 
-    def changes(self, cell_id: str, drive: str) -> bool:
-        """It may change this cell, which overrides nothing."""
-        name = cell_id.rpartition(".")[0]
-        return bool(self.words(drive)) and any(fnmatchcase(name, pattern) for pattern in self.cells)
+    def changes(self, cell: cells.Cell) -> bool:
+        """It may change this cell, as the paper's sheet has it."""
+        name = cell.id.rpartition(".")[0]
+        return bool(self.words(cell.drive)) and any(fnmatchcase(name, pattern) for pattern in self.cells)
+
+    def under(self, cell: cells.Cell) -> cells.Cell:
+        """The same cell under it: what its row sets stays, unless the alternative sets the same."""
+        own = self.words(cell.drive).split()
+        keys = {word.partition("=")[0] for word in own}
+        return replace(cell, set=(*(word for word in cell.set if word.partition("=")[0] not in keys), *own))
 
 
 def alternatives(paper: papers.Paper) -> list[Alternative]:
@@ -76,6 +82,12 @@ def alternatives(paper: papers.Paper) -> list[Alternative]:
     return found
 
 
+def parameters_of(cell: cells.Cell) -> str:
+    """What analysis.load has in the column `parameters` of a cell."""
+    words = [*sorted(cell.parameters.items()), *cell.settings.overrides.items()]
+    return " ".join(f"{name}={value}" for name, value in words)
+
+
 def frame_of(planned: Iterable[cells.Cell]) -> pd.DataFrame:
     """Cells as analysis.load gives them, without any number: to ask which of them a table takes."""
     rows = [
@@ -83,7 +95,7 @@ def frame_of(planned: Iterable[cells.Cell]) -> pd.DataFrame:
         | {name: getattr(cell, name) for name in ("id", "controller", "drive", "array", "tags", "scheduler")}
         | {"file_system": cell.file_system, "workload": cell.workload, "scale": float(cell.scale), "seed": cell.seed}
         | {name: cell.parameters.get(name, "") for name in load.PARAMETERS}
-        | {"parameters": " ".join(sorted(cell.words)), "status": "failed", "reason": entries.NOT_RUN}
+        | {"parameters": parameters_of(cell), "status": "failed", "reason": entries.NOT_RUN}
         for cell in planned
     ]
     return pd.DataFrame(rows, columns=load.COLUMNS)
@@ -120,7 +132,7 @@ def sheet_rows(paper: papers.Paper) -> list[dict[str, str]]:
         cell = cells.Cell(paper.id, row["controller"], row["drive"], row["tags"], row["scheduler"], row["file_system"],
                           row["workload"], tuple(row["parameters"].split()), row["scale"], 1, (), row["array"],
                           tuple(row.get("set", "").split()))  # fmt: skip
-        if not cell.set:
+        if cells.CROSSCHECK not in row["tables"]:
             planned[cell.id] = (cell, row)
     rows = rows_from(paper, frame_of(cell for cell, _ in planned.values()))
     named = set().union(*(cells_named(claim, rows) or () for claim in claims.read(paper.claims)))
@@ -128,13 +140,13 @@ def sheet_rows(paper: papers.Paper) -> list[dict[str, str]]:
     found: dict[tuple, list[str]] = {}
     for cell_id, (cell, row) in planned.items():
         tables = row["tables"].split()
-        mine = [one for one in known if one.changes(cell_id, cell.drive) and (cell_id in named or one.table in tables)]
+        mine = [one for one in known if one.changes(cell) and (cell_id in named or one.table in tables)]
         if cell_id not in named and not mine:
             continue
         words = " ".join([cell.workload, *cell.words])
-        others = "|".join(one.words(cell.drive) for one in mine)
+        others = "|".join(" ".join(one.under(cell).set) for one in mine)
         setting = tuple(row[name] for name in ("controller", "drive", "array", "tags", "scheduler", "file_system"))
-        found.setdefault((row["tables"], *setting, row["scale"], ""), []).append(words)
+        found.setdefault((row["tables"], *setting, row["scale"], " ".join(cell.set)), []).append(words)
         if others:
             found.setdefault((TABLE, *setting, row["scale"], others), []).append(words)
     return [
@@ -154,49 +166,32 @@ def write_sheet(paper: papers.Paper, path: Path) -> None:
 # ---- the verdicts -------------------------------------------------------------------
 
 
-def own_words(cell_id: str) -> str:
-    """What an id says that the cell overrides, as a sheet has it."""
-    return cell_names.SETTING.match(cell_id)["set"].lstrip("+").replace("+", " ")
+def as_shipped(paper: papers.Paper) -> list[cells.Cell]:
+    """The cells of the profile as the paper's own sheet has them."""
+    return [cell for cell in cells.paper_cells(PROFILE, paper.id) if TABLE not in cell.tables]
 
 
-def as_shipped(cell_id: str) -> str:
-    """The id of the same cell without what it overrides."""
-    return cell_id.replace(cell_names.SETTING.match(cell_id)["set"], "", 1)
+def only(frame: pd.DataFrame, ids: Iterable[str]) -> pd.DataFrame:
+    """The rows of these cells."""
+    return frame[frame.id.isin(set(ids))]
 
 
-def chosen(frame: pd.DataFrame, wanted: list[bool]) -> pd.DataFrame:
-    """These rows; of none, none (an empty list would choose columns)."""
-    return frame[pd.Series(wanted, index=frame.index, dtype=bool)]
-
-
-def without_words(frame: pd.DataFrame) -> pd.DataFrame:
-    """The cells that override nothing."""
-    return chosen(frame, [not own_words(cell_id) for cell_id in frame.id])
-
-
-def under(frame: pd.DataFrame, one: Alternative) -> pd.DataFrame:
+def under(frame: pd.DataFrame, one: Alternative, planned: list[cells.Cell]) -> pd.DataFrame:
     """The cells under an alternative: those measured under it in the place of those that it may change."""
-    plain = without_words(frame)
-    changed = [one.changes(cell_id, drive) for cell_id, drive in zip(plain.id, plain.drive, strict=True)]
-    kept, replaced = chosen(plain, [not item for item in changed]), chosen(plain, changed)
-    texts = dict(zip(replaced.id, replaced.parameters, strict=True))
-    mine = [
-        own_words(cell_id) == one.words(drive) != "" and as_shipped(cell_id) in texts
-        for cell_id, drive in zip(frame.id, frame.drive, strict=True)
-    ]
-    there = chosen(frame, mine)
-    return pd.concat([kept, there.assign(parameters=[texts[as_shipped(cell_id)] for cell_id in there.id])])
+    kept = only(frame, (cell.id for cell in planned if not one.changes(cell)))
+    known = {one.under(cell).id: cell for cell in planned if one.changes(cell)}
+    there = only(frame, known)
+    return pd.concat([kept, there.assign(parameters=[parameters_of(known[cell_id]) for cell_id in there.id])])
 
 
 def tried(paper: papers.Paper, frame: pd.DataFrame) -> list[dict]:
     """Each claim on numbers of cells, as shipped and under each alternative: `claim`, `alternative`, `verdict`,
     `because`, `turns`."""
-    known = alternatives(paper)
-    plain = rows_from(paper, without_words(frame))
-    planned = frame_of(cell for cell in cells.paper_cells(PROFILE, paper.id) if not cell.set)
-    asked = rows_from(paper, planned)
-    drives = dict(zip(planned.id, planned.drive, strict=True))
-    others = {one.id: rows_from(paper, under(frame, one)) for one in known}
+    known, planned = alternatives(paper), as_shipped(paper)
+    by_id = {cell.id: cell for cell in planned}
+    plain = rows_from(paper, only(frame, by_id))
+    asked = rows_from(paper, frame_of(planned))
+    others = {one.id: rows_from(paper, under(frame, one, planned)) for one in known}
     found = []
     for claim in claims.read(paper.claims):
         named = cells_named(claim, asked)
@@ -206,7 +201,7 @@ def tried(paper: papers.Paper, frame: pd.DataFrame) -> list[dict]:
         found.append({"claim": claim.id, "alternative": AS_IS, "verdict": first["verdict"],
                       "because": first["because"], "turns": False})  # fmt: skip
         for one in known:
-            if not any(one.changes(cell_id, drives[cell_id]) for cell_id in named):
+            if not any(one.changes(by_id[cell_id]) for cell_id in named):
                 found.append({"claim": claim.id, "alternative": one.id, "verdict": UNTOUCHED, "because": "",
                               "turns": False})  # fmt: skip
                 continue
@@ -253,16 +248,19 @@ def amount(entry: entries.Entry) -> str:
 def table_under(paper: papers.Paper, frame: pd.DataFrame, table: str) -> str:
     """A table's numbers as shipped and under each alternative that names the table, as Markdown: in the table's unit,
     and only those numbers that one of them may change. Raises TableError if no alternative names the table."""
-    known = [one for one in alternatives(paper) if one.table == table]
+    sources = {table, *(name for name, _ in paper.tables[table].also)}
+    known = [one for one in alternatives(paper) if one.table in sources]
     if not known:
         raise TableError(f"{paper.folder / ABOUT}: no alternative names table {table!r}; give one `table: {table}`")
-    frames = [without_words(frame), *(under(frame, one) for one in known)]
+    planned = as_shipped(paper)
+    by_id = {cell.id: cell for cell in planned}
+    frames = [only(frame, by_id), *(under(frame, one, planned) for one in known)]
     build = paper.builder(table)
     entered = [{(e.published.row, e.published.column): e for e in build(frame=one, drives={})} for one in frames]
     lines = [f"| row | column | published | {AS_IS} | {' | '.join(one.id for one in known)} |"]
     lines += ["|---|---" + "|---" * (len(known) + 2) + "|"]
     for place, first in entered[0].items():
-        touched = [any(one.changes(cell, cell_names.drive_of(cell)) for cell in first.cells) for one in known]
+        touched = [any(one.changes(by_id[cell]) for cell in first.cells) for one in known]
         if any(touched):
             said = [amount(each[place]) if may else "." for each, may in zip(entered[1:], touched, strict=True)]
             words = [*place, first.published.value or "", amount(first), *said]

@@ -56,10 +56,17 @@ def _drives(ctx: click.Context) -> Iterable[str]:
     return catalogue.names("drives")
 
 
+def _machines(ctx: click.Context) -> Iterable[str]:
+    from lab.cell import machines
+
+    return machines.names()
+
+
 PROFILE = Name("profile", _profiles)
 CELL = Name("cell", _cells)
 PAPER = Name("paper", _papers)
 DRIVE = Name("drive", _drives)
+MACHINE = Name("machine", _machines)
 FILE = click.Path(path_type=Path, resolve_path=True)
 """A path of the caller's folder."""
 

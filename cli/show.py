@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Show a drive, a cell, a trace, a paper or a claim.
+"""Show a drive, a machine, a cell, a trace, a paper or a claim.
 
 \b
     spindle show drive deskstar-75gxp
+    spindle show machine pentium2-333
     spindle show cell ide-piix.deskstar-75gxp.tnone.both.rawio-read-random.s01
     spindle show trace ide-piix.deskstar-75gxp.tnone.both.rawio-read-random.s01 --lines 20
     spindle show paper PAPER --off 1.5
@@ -45,6 +46,29 @@ def drive(name: str, svg: Path | None, as_json: bool) -> int:
     words = [str(program), "show", which, "--catalogue", str(catalogue.CATALOGUE)]
     words += ["--svg", str(svg)] if svg else ["--json"] if as_json else []
     return subprocess.run(words, check=False).returncode
+
+
+@command.command("machine")
+@click.argument("name", type=options.MACHINE)
+def machine(name: str) -> int:
+    """A machine that a paper measured with: its processor, and what cells on it have for their paper's assumptions.
+
+    \b
+        spindle show machine pentium2-333
+    """
+    from lab.cell import machines
+
+    one = machines.machine(name, "spindle show machine")
+    fast_ns, slow_ns = one.speeds_ns
+    sources = one.data["sources"]
+    rows = [("what it is", one.data["description"], "")]
+    rows += [(key, str(one.data[key]), sources.get(key, "")) for key in ("processor", "processors", "clock_mhz")]
+    rows.append(
+        ("an instruction a clock", f"between {fast_ns} and {slow_ns} ns" if slow_ns > fast_ns else f"{fast_ns} ns", "")
+    )
+    rows += [(key, str(value), sources[key]) for key, value in one.assumptions.items()]
+    options.table(("machine", name, "source"), rows)
+    return 0
 
 
 @command.command("cell")

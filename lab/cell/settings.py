@@ -3,7 +3,7 @@
 
 A row of the sheet (column `set`) and an attempt (`--set`) may override them by words `key=value`: the id of an
 assumption (`write_cache=false`), or a value of the drive (`drive.read_segments=4`) or of the array's controller
-(`array.cache_kb=65536`). Whoever wants a value asks here, and what was asked for can be noted: it is a part of a cell's
+(`array.cache_kb=65536`). The word `machine=pentium2-333` stands for all that lab/machines says of this machine. Whoever wants a value asks here, and what was asked for can be noted: it is a part of a cell's
 identity (lab/cell/identity.py), so that an assumption moves exactly the cells that read it.
 """
 
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from lab.cell import catalogue, config
+from lab.cell import catalogue, config, machines
 from lab.cell.errors import ConfigError
 
 DRIVE, ARRAY = "drive.", "array."
@@ -77,6 +77,8 @@ class Settings:
         for word in self.words:
             key, _, text = word.partition("=")
             found[key] = typed(key, text, known_value(self.paper, key), word)
+        if machines.KEY in found:
+            found = machines.machine(found[machines.KEY]).assumptions | found
         object.__setattr__(self, "overrides", found)
 
     def value(self, key: str):
@@ -110,8 +112,8 @@ class Settings:
 
 def known_value(paper: str, key: str):
     """The value whose type an override must have: an assumption's; a catalogue value is typed where the drive is known
-    (`check`), here by its looks."""
-    return None if key.startswith((DRIVE, ARRAY)) else config.assumption(paper, key)
+    (`check`), here by its looks, and a machine is a name."""
+    return None if key.startswith((DRIVE, ARRAY)) or key == machines.KEY else config.assumption(paper, key)
 
 
 def typed(key: str, text: str, like, where: str):
@@ -168,6 +170,10 @@ def check(paper: str, words: tuple[str, ...], drive: str, array: str | None, whe
             raise ConfigError(
                 f"{where}: set: {key} cannot be overridden: it says how the paper's numbers are read; leave it out"
             )
+        if key == machines.KEY:
+            for name, value in machines.machine(text, f"{where}: set").assumptions.items():
+                typed(name, str(value), known.get(name, value), f"{where}: set: {word}")
+            continue
         if key not in known:
-            raise ConfigError(f"{where}: set: nothing is called {key!r}; {config.nearest(key, known)}")
+            raise ConfigError(f"{where}: set: nothing is called {key!r}; {config.nearest(key, [*known, machines.KEY])}")
         typed(key, text, known[key], f"{where}: set")
