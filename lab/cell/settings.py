@@ -3,8 +3,10 @@
 
 A row of the sheet (column `set`) and an attempt (`--set`) may override them by words `key=value`: the id of an
 assumption (`write_cache=false`), or a value of the drive (`drive.read_segments=4`) or of the array's controller
-(`array.cache_kb=65536`). The word `machine=pentium2-333` stands for all that lab/machines says of this machine. Whoever wants a value asks here, and what was asked for can be noted: it is a part of a cell's
-identity (lab/cell/identity.py), so that an assumption moves exactly the cells that read it.
+(`array.cache_kb=65536`). The word `machine=pentium2-333` stands for all that lab/machines says of this machine.
+
+Whoever wants a value asks here, and what was asked for can be noted: it is a part of a cell's identity
+(lab/cell/identity.py), so that an assumption moves exactly the cells that read it.
 """
 
 import re
