@@ -5,7 +5,7 @@
 # make export PROFILE=full FILE=a.tar.zst  finished results into one file
 # make import PROFILE=full FILE=a.tar.zst  take them in another checkout, if they were made from the same sources
 # make test                                the whole gate, as in CI
-# make check                               its parts that need no lab: formats, lints, tests of Python, Rust and planning
+# make check                               its parts that need no lab and are quick: formats, lints, tests of Python, Rust and planning
 # make nightly                             what takes longer; leaves its outcome in docs/nightly.md
 # make bench BASE=DIR                      QEMU and model of two build directories side by side, in processor time
 # make determinism [REBUILD=1]             runs twice, once beside a CPU hog; REBUILD=1: a second build as well

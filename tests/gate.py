@@ -4,7 +4,7 @@
     python tests/gate.py check|gate|nightly [--only PART ...] [--report docs/nightly.md]
     python tests/gate.py --list
 
-A part belongs to `check` (needs no built lab), to `gate` (needs it) or to `nightly` (takes long). `make test` is
+A part belongs to `check` (needs no built lab, and takes at most five minutes once the tests are compiled), to `gate` (needs it) or to `nightly` (takes long). `make test` is
 `check` and `gate`; it builds the lab before the tests, because some that need none use what its build has fetched. Two
 parts run at once where neither needs both cores. A part also fails on a test that is skipped and not on the list
 tests/skips.toml. The end prints the time of each part and the sum.
@@ -125,7 +125,7 @@ def without(*paths: str) -> list[str]:
 
 def parts() -> list[Part]:
     """The table."""
-    plain = "not lab and not nightly"
+    plain = "not lab and not nightly and not slow"
     lab = "lab and not nightly"
     rules = ["Snakefile", *tracked("*.smk")]
     scripts = [[name] for name in tracked("*/test_*.sh")]
@@ -155,6 +155,7 @@ def parts() -> list[Part]:
         Part("rust tests", ("check",), rust_tests),
         Part("python tests of reports", ("check",), [pytest(plain, *REPORTS)], 1),
         Part("other python tests", ("check",), [pytest(plain, *OTHERS)], 1),
+        Part("slow python tests", ("gate",), [pytest("slow and not lab and not nightly")], 1),
         Part("lab tests of arrays", ("gate",), [pytest(lab, *ARRAYS)], 1, needs),
         Part("other lab tests", ("gate",), [pytest(lab, *OTHERS, *without(*ARRAYS, *AFTER_SMOKE))], 1, needs),
         Part("script tests", ("gate",), scripts, 1, needs),

@@ -45,6 +45,7 @@ def test_gate_names_are_one_and_what_they_wait_for_is_there(gate):
             assert all(chosen in other.sets for other in waits), part.name
 
 
+@pytest.mark.slow
 def test_gate_has_every_python_test_once(gate, tmp_path):
     """What the parts of `make test` and `make nightly` collect is what there is, and nothing twice."""
 

@@ -42,6 +42,7 @@ rule report:
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT], ids=lambda how: how.name)
+@pytest.mark.slow
 def test_report_stays_until_the_new_one_takes_its_place(tmp_path, how):
     """Snakemake removes a rule's output before it runs the rule, unless `update` marks it."""
     (tmp_path / "Snakefile").write_text(WORKFLOW)

@@ -158,6 +158,7 @@ def made(checkout):
     return checkout / own
 
 
+@pytest.mark.slow
 def test_new_paper_has_its_table(made):
     assert "random,read,MB/s,2.4,2.5," in (made / "tables" / "table1.csv").read_text()
     text = (made / "tables" / "table1.tex").read_text()

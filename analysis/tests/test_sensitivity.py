@@ -78,6 +78,7 @@ def test_an_alternative_leaves_what_a_row_sets_itself_unless_it_sets_the_same(fe
         assert one.under(replace(plain, set=own)).set == both
 
 
+@pytest.mark.slow
 def test_claims_turn_where_the_cells_under_an_alternative_say_so(few):
     one = next(one for one in KNOWN if one.id == "span-4gib")
 
@@ -93,6 +94,7 @@ def test_claims_turn_where_the_cells_under_an_alternative_say_so(few):
     assert found["name-lookup-shared"]["verdict"] == sensitivity.UNTOUCHED
 
 
+@pytest.mark.slow
 def test_claims_lack_what_was_not_measured_under_an_alternative(few):
     gone = {cell.id for cell in cells.paper_cells(sensitivity.PROFILE, PAPER.id)
             if cell.set == ("cpu_ns_per_instruction=2",) and "pattern=random" in cell.words}  # fmt: skip
@@ -101,6 +103,7 @@ def test_claims_lack_what_was_not_measured_under_an_alternative(few):
     assert found["span-4gib"]["verdict"] is False
 
 
+@pytest.mark.slow
 def test_readable_counts_what_turns_and_what_fails_everywhere(few):
     text = sensitivity.readable(PAPER, sensitivity.tried(PAPER, frame()))
     assert "| scsi-faster-random | does not |" in text

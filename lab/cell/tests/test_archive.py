@@ -522,6 +522,7 @@ def corrupted_are_refused(results, path, monkeypatch, total):
     return counts
 
 
+@pytest.mark.slow
 def test_archive_corrupted_is_never_taken_in_any_part(results, tmp_path, monkeypatch):
     counts = corrupted_are_refused(results, tmp_path / "one.tar.zst", monkeypatch, SHARE)
     assert set(counts) == {*AS_IT_WAS, *MADE_ANEW} and sum(counts.values()) == SHARE

@@ -47,6 +47,7 @@ def other_value(key, value):
     return not value if isinstance(value, bool) else value * 2 + 1 if isinstance(value, int) else f"{value}x"
 
 
+@pytest.mark.slow
 def test_identity_an_assumption_moves_exactly_the_cells_that_report_it(assumptions):
     runs = sample()
     before = identities(runs)
@@ -191,6 +192,7 @@ def test_identity_of_a_cell_ignores_what_comes_after():
     assert whole[one.cells[0].id]["cell"] != whole[one.cells[1].id]["cell"]
 
 
+@pytest.mark.slow
 def test_identity_a_label_moves_those_who_boot_it():
     runs = sample()
     before = identities(runs)

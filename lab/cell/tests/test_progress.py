@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from lab.cell import boot, cells, paths, progress, step
 
 SNAKEFILE = """
@@ -77,6 +79,7 @@ def test_progress_what_does_not_hold_is_not_there(tmp_path, monkeypatch):
     assert (found.there, found.runs, found.asked) == (1, len(cells.runs("smoke")), False)
 
 
+@pytest.mark.slow
 def test_progress_snakemake_plans_before_it_starts(tmp_path):
     """Only the runs of the target are noted, in the process that writes the list."""
     (tmp_path / "Snakefile").write_text(SNAKEFILE)

@@ -86,6 +86,7 @@ def test_store_no_result(folder):
     assert dict(failures.failures("smoke"))[CELL] == "not run"
 
 
+@pytest.mark.slow
 def test_store_mutated_results_never_crash_a_reader(folder):
     chance = random.Random(7)
     path = folder / store.RESULT

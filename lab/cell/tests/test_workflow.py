@@ -59,6 +59,7 @@ def test_report_builds_the_lab_first_and_holds_the_results_throughout(pretended,
     assert asked()[5:] == ["report"]
 
 
+@pytest.mark.slow
 def test_report_is_made_first_and_after_each_batch(pretended, monkeypatch):
     """Twice the time is up, then all is done; the calls that only render are told so."""
     pretended(
@@ -72,6 +73,7 @@ def test_report_is_made_first_and_after_each_batch(pretended, monkeypatch):
     assert ["rendering" in call for call in calls] == [True, False, True, False, True, False]
 
 
+@pytest.mark.slow
 def test_report_that_is_told_to_end_begins_no_further_batch(pretended, monkeypatch):
     pretended(
         'case "$*" in *rendering=True*) exit 0 ;; esac\n'
@@ -126,6 +128,7 @@ def test_report_ends_where_the_lab_cannot_be_built(pretended):
     ],
     ids=["done", "error", "time is up", "stopped", "other error"],
 )
+@pytest.mark.slow
 def test_part_ends_well_when_its_time_is_up(pretended, snakemake, ends_well, capfd):
     pretended(snakemake)
     if ends_well:
@@ -181,6 +184,7 @@ def test_another_python_than_the_locks_name_is_refused(lab, monkeypatch):
         workflow.require_installed()
 
 
+@pytest.mark.slow
 def test_snakemake_gets_sigterm_in_the_place_of_whoever_called_it(pretended):
     pretended(f"trap 'exit 9' TERM\n(sleep 1; kill -TERM {os.getpid()}) &\nsleep 60 & wait; wait")
     assert workflow.snakemake("smoke", "report") == workflow.STOPPED

@@ -12,7 +12,8 @@ import pytest
 from lab.guest import portable
 from lab.guest.host import build_folder
 
-PLATFORMS = ("linux", "posix", "windows")
+PARAMETERS = ("linux", "posix", pytest.param("windows", marks=pytest.mark.slow))
+"""Platforms for tests to go through; wine takes seconds to start."""
 WINE = "/usr/lib/wine/wine64"
 
 

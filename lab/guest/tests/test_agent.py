@@ -13,7 +13,7 @@ FAIL = {"posix": "sh -c false", "windows": "cmd /c exit 1"}
 LEAVE = {"posix": "sh leave", "windows": "cmd /c start /b ping -n 30 127.0.0.1"}
 
 
-@pytest.fixture(scope="session", params=["posix", "windows"])
+@pytest.fixture(scope="session", params=["posix", pytest.param("windows", marks=pytest.mark.slow)])
 def spindle_agent(request, tmp_path_factory):
     return platforms.build(request.param, "spindle-agent", tmp_path_factory.mktemp("agent"))
 

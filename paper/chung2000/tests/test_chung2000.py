@@ -189,6 +189,7 @@ AGAINST = {"atlas-inner-35", "lct08-inner-40", "scsi-17-random", "scsi-12-sequen
 """Claims that the paper's own numbers do not bear out."""
 
 
+@pytest.mark.slow
 def test_pictures_are_drawn_from_what_there_is(nothing, tmp_path):
     for data in (nothing, frame({})):
         rows = {}

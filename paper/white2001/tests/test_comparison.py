@@ -65,6 +65,7 @@ def test_comparison_phases_come_from_the_reference_where_nothing_ran(without):
     assert "stand among the reference numbers" not in table
 
 
+@pytest.mark.slow
 def test_comparison_with_small_cells_has_the_phases_of_the_reference(tmp_path, listed):
     committed = reference.Reference()
     key = ("scsi", "64", "both", "ffs", "postmark", "")
@@ -100,6 +101,7 @@ def test_comparison_explains_from_the_reference(without):
     assert "FFS/Soft Updates SCSI PostMark" in page.partition("Not explained")[2]
 
 
+@pytest.mark.slow
 def test_comparison_with_all_results_needs_no_reference(tmp_path, listed):
     made = written(tmp_path, listed, reference.Reference(), scales={"softupdates.sdet": 0.5, "ffs.sdet": 0.5})
     page = (made / "comparison.tex").read_text()

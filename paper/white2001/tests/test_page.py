@@ -89,6 +89,7 @@ def test_page_claims_have_their_verdicts_and_tables(made):
     assert all(tables for _, tables in rows)
 
 
+@pytest.mark.slow
 def test_page_has_the_same_bytes_again(made):
     def every():
         return {path.name: path.read_bytes() for path in (made / "report.html", *(made / "page").iterdir())}

@@ -127,6 +127,7 @@ def test_render_unknown_table_is_one_message(tmp_path, capsys):
     assert "table9: white2001 has controllers" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_render_is_deterministic(results, tmp_path):
     again = pipeline.run(tmp_path, **WANTED)
     for path in sorted(p for p in results.rglob("*") if p.suffix in (".csv", ".tex", ".json", ".pdf")):
@@ -135,6 +136,7 @@ def test_render_is_deterministic(results, tmp_path):
 
 
 @needs_tex
+@pytest.mark.slow
 def test_pdf_has_every_row(pdf):
     text = subprocess.run(["pdftotext", "-layout", pdf, "-"], capture_output=True, text=True, check=True).stdout
     text = re.sub(r"\s+", " ", text.replace("ﬁ", "fi"))
@@ -149,6 +151,7 @@ def test_pdf_has_every_row(pdf):
 
 
 @needs_tex
+@pytest.mark.slow
 def test_pdf_is_the_same_bytes_twice(pdf, results):
     build.build(results / "report.tex", results / "again.pdf", results / "again.log")
     digests = {hashlib.sha256(path.read_bytes()).hexdigest() for path in (pdf, results / "again.pdf")}
@@ -157,6 +160,7 @@ def test_pdf_is_the_same_bytes_twice(pdf, results):
 
 
 @needs_tex
+@pytest.mark.slow
 def test_pdf_builds_with_nothing_run(tmp_path):
     everything = ("ide-", "scsi-")
     results = pipeline.run(tmp_path, missing=everything)

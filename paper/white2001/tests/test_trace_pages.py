@@ -118,6 +118,7 @@ def test_io_summary_has_a_line_for_every_cell_and_all_sums(results):
 
 
 @pytest.mark.skipif(not shutil.which("latexmk"), reason="latexmk is not installed")
+@pytest.mark.slow
 def test_report_builds_with_macro_cells(tmp_path):
     results = pipeline.run(tmp_path, seeds=1)
     cells = results.parent

@@ -13,7 +13,7 @@ SIZE = 1 << 30
 REQUEST = 8192
 
 
-@pytest.fixture(scope="session", params=platforms.PLATFORMS)
+@pytest.fixture(scope="session", params=platforms.PARAMETERS)
 def rawio(request, tmp_path_factory):
     return platforms.build(request.param, "rawio", tmp_path_factory.mktemp("rawio"))
 
