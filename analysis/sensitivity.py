@@ -1,20 +1,15 @@
 # SPDX-License-Identifier: MIT
 """Which of a paper's claims have another verdict if an assumption is another.
 
-    spindle sensitivity PAPER --sheet
-    spindle sensitivity PAPER --out MD --csv CSV
-    spindle sensitivity PAPER --table TABLE --out MD
-
-paper/<paper>/sensitivity.yaml has the assumptions' alternatives. The first command writes sensitivity.csv beside it:
-the cells that a claim names, once as they are and once under each alternative that may change them. Profile
-`sensitivity` measures these. The second reads what is there and tries each claim under each alternative: with the
-cells measured under it in the place of those that it may change. A claim that lacks one of them is not run there.
-The third prints a table's numbers under each alternative that names it, beside the published ones.
+paper/<paper>/sensitivity.yaml has the assumptions' alternatives, and sensitivity.csv beside it is made from it
+(`write_sheet`): the cells that a claim names, once as they are and once under each alternative that may change them.
+Profile `sensitivity` measures these. Each claim is tried under each alternative (`tried`): with the cells measured
+under it in the place of those that it may change. A claim that lacks one of them is not run there. A table's numbers
+can be printed under each alternative that names it, beside the published ones (`table_under`). `spindle sensitivity`
+does all this.
 """
 
-import argparse
 import csv
-import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -22,8 +17,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis import claims, command, entries, load, papers
-from analysis.errors import ClaimError, TableError
+from analysis import claims, entries, load, papers
+from analysis.errors import TableError
 from lab.cell import cells, config
 
 PROFILE = "sensitivity"
@@ -248,6 +243,8 @@ def amount(entry: entries.Entry) -> str:
 def table_under(paper: papers.Paper, frame: pd.DataFrame, table: str) -> str:
     """A table's numbers as shipped and under each alternative that names the table, as Markdown: in the table's unit,
     and only those numbers that one of them may change. Raises TableError if no alternative names the table."""
+    if table not in paper.tables:
+        raise TableError(f"{paper.id} has no table {table!r}; {config.nearest(table, paper.tables)}")
     sources = {table, *(name for name, _ in paper.tables[table].also)}
     known = [one for one in alternatives(paper) if one.table in sources]
     if not known:
@@ -268,40 +265,15 @@ def table_under(paper: papers.Paper, frame: pd.DataFrame, table: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def make(args: argparse.Namespace) -> None:
-    """Write the sheet, or the verdicts."""
-    paper = papers.paper(args.paper)
-    if args.sheet:
-        write_sheet(paper, paper.folder / SHEET)
-        return
-    if not (args.results and args.out):
-        raise ClaimError("--results and --out: give both, such as results/sensitivity and claims.md")
+def measured(paper: papers.Paper, results: Path) -> pd.DataFrame:
+    """The cells of the profile that `results` has so far (results/sensitivity)."""
     ids = [cell.id for cell in cells.paper_cells(PROFILE, paper.id)]
-    there = [cell for cell in ids if (args.results / "cells" / cell / "result.json").is_file()]
-    frame = load.load_cells(args.results, there)
-    args.out.parent.mkdir(parents=True, exist_ok=True)
-    if args.table:
-        args.out.write_text(table_under(paper, frame, args.table))
-        return
-    found = tried(paper, frame)
-    args.out.write_text(readable(paper, found))
-    if args.csv:
-        with args.csv.open("w", newline="") as file:
-            writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(item | {"verdict": WORDS[item["verdict"]]} for item in found)
+    return load.load_cells(results, [cell for cell in ids if (results / "cells" / cell / "result.json").is_file()])
 
 
-def main(argv: list[str] | None = None) -> int:
-    """Command line; see the module's text."""
-    parser = command.parser(__doc__, "paper")
-    parser.add_argument("--sheet", action="store_true", help="write the paper's sensitivity.csv")
-    parser.add_argument("--table", help="print this table under each alternative that names it, and no verdicts")
-    parser.add_argument("--results", type=Path, help="results/sensitivity, as far as they are there")
-    parser.add_argument("--out", type=Path, metavar="MD", help="the table of verdicts")
-    parser.add_argument("--csv", type=Path, help="the same with what each verdict is from")
-    return command.finish("analysis.sensitivity", parser.parse_args(argv), make)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def write_csv(found: list[dict], path: Path) -> None:
+    """The verdicts with what each is from, as CSV."""
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(item | {"verdict": WORDS[item["verdict"]]} for item in found)

@@ -27,13 +27,21 @@ from cli import options
 def command(paper: str, out: Path | None, csv: Path | None, table: str | None, sheet: bool) -> int:
     if sheet == bool(out):
         raise click.UsageError("give --out, or --sheet alone")
-    from analysis import sensitivity
+    from analysis import papers, sensitivity
+    from analysis.command import put
     from lab.cell import paths
 
-    words = ["--paper", paper]
+    about = papers.paper(paper)
     if sheet:
-        return sensitivity.main([*words, "--sheet"])
-    words += ["--results", str(paths.ROOT / "results" / sensitivity.PROFILE), "--out", str(out)]
-    words += ["--csv", str(csv)] if csv else []
-    words += ["--table", table] if table else []
-    return sensitivity.main(words)
+        sensitivity.write_sheet(about, about.folder / sensitivity.SHEET)
+        return 0
+    frame = sensitivity.measured(about, paths.ROOT / "results" / sensitivity.PROFILE)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    if table:
+        put(out, sensitivity.table_under(about, frame, table))
+        return 0
+    found = sensitivity.tried(about, frame)
+    put(out, sensitivity.readable(about, found))
+    if csv:
+        sensitivity.write_csv(found, csv)
+    return 0

@@ -4,10 +4,11 @@
     python tests/gate.py check|gate|nightly [--only PART ...] [--report docs/nightly.md]
     python tests/gate.py --list
 
-A part belongs to `check` (needs no built lab, and takes at most five minutes once the tests are compiled), to `gate` (needs it) or to `nightly` (takes long). `make test` is
-`check` and `gate`; it builds the lab before the tests, because some that need none use what its build has fetched. Two
-parts run at once where neither needs both cores. A part also fails on a test that is skipped and not on the list
-tests/skips.toml. The end prints the time of each part and the sum.
+A part belongs to `check` (needs no built lab, and takes at most five minutes once the Rust tests are compiled), to
+`gate` (needs the lab, or takes longer) or to `nightly` (takes long). `make test` is `check` and `gate`; it builds the
+lab before the tests, because some that need none use what its build has fetched. Two parts run at once where neither
+needs both cores. A part also fails on a test that is skipped and not on the list tests/skips.toml. The end prints the
+time of each part and the sum.
 """
 
 import argparse

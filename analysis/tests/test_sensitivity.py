@@ -53,6 +53,8 @@ def test_table_under_alternatives_has_each_number_that_one_of_them_may_change():
     assert (said["window-64"], said["host-first"]) == (".", ".")
     with pytest.raises(TableError, match="no alternative names table 'table6'"):
         sensitivity.table_under(PAPER, frame(), "table6")
+    with pytest.raises(TableError, match="has no table 'table66'; did you mean 'table6'"):
+        sensitivity.table_under(PAPER, frame(), "table66")
 
 
 def test_at_least_ten_alternatives_each_change_cells_of_the_profile():
