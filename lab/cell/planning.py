@@ -11,8 +11,11 @@ report` builds first and plans then.
 """
 
 import json
+import os
 import sys
+import time
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 from lab.cell import built, cells, identity, paths
@@ -95,9 +98,16 @@ def held(profile: str, stale: dict[str, list[str]]) -> list[str]:
     ]
 
 
+@cache
 def again() -> list[str]:
-    """Input of a run that is to run again: a file that is on every machine and as new as the process that looks."""
-    return ["/proc/self/stat"]
+    """Input of a run that is to run again: a file in this process's memory, which is newer than any result.
+
+    It has other bytes in each process. Snakemake notes the hash of a small input, and takes one of the same hash for
+    unchanged, however new it is; of an empty file, as all in /proc are to it, too.
+    """
+    file = os.memfd_create("spindle-again")
+    os.write(file, f"{os.getpid()} {time.time_ns()}\n".encode())
+    return [f"/proc/self/fd/{file}"]
 
 
 def say(stale: dict[str, list[str]], asked: set[str]) -> None:

@@ -2,6 +2,9 @@
 """What runs again after a change: results of a lab that only pretends, held against what lies here."""
 
 import json
+import os
+import subprocess
+import sys
 
 import pytest
 
@@ -127,3 +130,28 @@ def test_planning_writes_nothing(results):
 def test_planning_says_why(capsys):
     planning.say({"a": ["drive", "guest"], "b": ["qemu"]}, {"a", "c"})
     assert capsys.readouterr().err == "again: a: made with another drive, guest\n"
+
+
+AGAIN = """import sys
+
+sys.path.insert(0, {root!r})
+from lab.cell import planning
+
+
+rule run:
+    input:
+        planning.again(),
+    output:
+        "result",
+    shell:
+        "echo once >> runs; touch {{output}}"
+"""
+
+
+def test_planning_what_is_to_run_again_runs_each_time(tmp_path):
+    """Also if it ran for the same reason before: Snakemake noted its inputs then."""
+    (tmp_path / "Snakefile").write_text(AGAIN.format(root=str(paths.ROOT)))
+    command = [sys.executable, "-m", "snakemake", "--cores", "1", "--rerun-triggers", "mtime", "params"]
+    for _ in range(3):
+        subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, env=os.environ | {"HOME": str(tmp_path)})
+    assert (tmp_path / "runs").read_text().split() == ["once"] * 3
