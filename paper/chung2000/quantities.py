@@ -43,6 +43,8 @@ CLOCK_GHZ = 0.733
 """Of the new machine's processors."""
 PCI_MIB_S = 98.5
 """What the bus gave (Table 6); an input of the lab."""
+KIB_S_MB = 1e6 / 1024
+"""MiB/s of a KiB each us."""
 REVOLUTIONS_S = {"lct08": 90, "atlas": 167}
 """Nominal revolutions a second."""
 
@@ -77,6 +79,7 @@ CONFIGURATIONS = {
     "atlas.uncached.buffered": Configuration(_scsi("quantum-atlas-10k"), ("write_cache=false", *_MERGED)),
     "atlas.ntfs": Configuration(_scsi("quantum-atlas-10k"), file_system="ntfs"),
     "atlas.dynamic": Configuration(_scsi("quantum-atlas-10k", "ldm-simple-1")),
+    "atlas.dynamic.buffered": Configuration(_scsi("quantum-atlas-10k", "ldm-simple-1"), _MERGED),
     "lct08": Configuration(_board("quantum-fireball-lct08")),
     "lct08.card": Configuration(_card()),
     "lct08.card.buffered": Configuration(_card(), _MERGED),
@@ -95,6 +98,7 @@ CONFIGURATIONS = {
     "lct08.raid0.4": Configuration(_card("3w5400-raid0-4")),
     "lct08.twinstor": Configuration(_card("twinstor-2")),
     "barracuda": Configuration(_OLD, _OLD_MACHINE),
+    "barracuda.buffered": Configuration(_OLD, (*_OLD_MACHINE, *_MERGED)),
     "barracuda.uncached": Configuration(_OLD, ("write_cache=false", *_OLD_MACHINE)),
     "barracuda.dynamic": Configuration(_OLD._replace(array="ldm-simple-1"), _OLD_MACHINE),
 }
@@ -103,7 +107,6 @@ CONFIGURATIONS = {
 PROCESSOR = "Linux's cost on a processor without caches: shapes and orders compare, sizes do not"
 ONE_SLOPE = "the formula has two terms that grow with the request's size; a fit over sizes gives their sum (Figure 14)"
 NEVER_FULL = "there is no such size: the largest requests are slower than smaller ones"
-NOT_SWEPT = "the lab has these parts, but the sheet has no such points yet"
 PCI = "a host bus of the paper's other cards or machines, which nothing here runs on"
 MEMORY = "out: the speed of memory, and the lab's processor has no memory bus"
 NETWORK = "out: a file server over a network; it comes with NFS"
@@ -115,7 +118,7 @@ LACKING = (
     ("table6 3w.*", PCI),
     ("table11 network.*", NETWORK),
     ("figures figure25 (copy|lazy-writer)", ONE_SLOPE),
-    ("figures figure(5|14) .*", NOT_SWEPT),
+    ("figures figure14 .*two", "a second processor, which no lockstep machine has"),
     ("figures figure32 second-generation.*", PCI),
     ("figures figure3[678] .*", NETWORK),
     ("figures figure2 spread", "the model's zones do not vary within themselves"),
@@ -374,6 +377,9 @@ _CLOCKS = CLOCK_GHZ * 1000 / (OUTER_KIB << 10)
 _STRIPED_KIB = (2, 8, 32, 64, 128, 256)
 _MIRRORED_KIB = (8, 32, 64, 128, 256)
 _BUFFERED_KIB = (2, 8, 64)
+_OLD_KIB = (4, 8, 16, 32)
+"""Without writes of 2 KB, which read first, and without the larger ones, where the old machine's cost a KB rises (the
+paper says the same at Figure 5)."""
 _OUTER = {name: _rate(name, "read") for name in ("atlas", "lct08")}
 _INNER = {name: _rate(name, "read", start_permille=INNER_PERMILLE) for name in ("atlas", "lct08")}
 _DEEP = 32
@@ -422,6 +428,12 @@ SOURCES: dict[tuple[str, str, str], Callable[[Points, Published], Entry]] = {
     ("figures", "figure2", "atlas.inner-loss"): _percent(less_percent, _INNER["atlas"], _OUTER["atlas"]),
     ("figures", "figure2", "lct08.inner-loss"): _percent(less_percent, _INNER["lct08"], _OUTER["lct08"]),
     ("figures", "figure3", "extended.loss"): _percent(less_percent, _file("extended"), _file("written")),
+    ("figures", "figure5", "buffered.fixed"): _mean_cost(
+        *(_fixed("barracuda.buffered", op, _OLD_KIB) for op in ("read", "write"))
+    ),
+    ("figures", "figure5", "buffered.marginal"): _mean_cost(
+        *(_marginal("barracuda.buffered", op, _OLD_KIB) for op in ("read", "write"))
+    ),
     ("figures", "figure7", "disk.read"): _rate("barracuda", "read", OUTER_KIB, 1),
     ("figures", "figure7", "depth.write-uncached"): _depth_enough("barracuda.uncached", "write", 8, (1, 2, 3, 4, 8)),
     ("figures", "figure9", "deep.read-loss"): _percent(
@@ -453,7 +465,16 @@ SOURCES: dict[tuple[str, str, str], Callable[[Points, Published], Entry]] = {
     ("figures", "figure13", "write-uncached.2"): _rate("atlas.uncached.buffered", "write", 2, 1),
     ("figures", "figure14", "basic.read.marginal"): _marginal("atlas.buffered", "read"),
     ("figures", "figure14", "basic.write.marginal"): _marginal("atlas.buffered", "write"),
+    ("figures", "figure14", "dynamic.marginal"): _mean_cost(
+        *(_marginal("atlas.dynamic.buffered", op) for op in ("read", "write"))
+    ),
     ("figures", "figure14", "fixed"): _mean_cost(*(_fixed("atlas.buffered", op) for op in ("read", "write"))),
+    **{
+        ("figures", "figure14", f"saturates.{op}.one"): lambda m, p, op=op: processor(
+            p, lambda us: KIB_S_MB / us, _marginal("atlas.buffered", op)(m, p)
+        )
+        for op in ("read", "write")
+    },
     ("figures", "figure13", "write-uncached"): _rate("atlas.uncached", "write", OUTER_KIB, 1),
     ("figures", "figure15", "read.2.one-deep"): _rate("atlas", "read", 2, 1),
     ("figures", "figure15", "read.2.two-deep"): _rate("atlas", "read", 2, 2),

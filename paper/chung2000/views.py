@@ -8,6 +8,7 @@ NAMES = {
     "atlas": "Atlas 10K",
     "atlas.uncached": "Atlas 10K, cache off",
     "atlas.buffered": "Atlas 10K, buffered",
+    "atlas.dynamic.buffered": "Atlas 10K, dynamic volume, buffered",
     "atlas.uncached.buffered": "Atlas 10K, cache off, buffered",
     "atlas.ntfs": "Atlas 10K, file of NTFS",
     "atlas.dynamic": "Atlas 10K, dynamic volume",
@@ -29,6 +30,7 @@ NAMES = {
     "lct08.raid0.4": "four Fireball lct08, card's RAID 0",
     "lct08.twinstor": "two Fireball lct08, TwinStor",
     "barracuda": "Barracuda 4LP (old machine)",
+    "barracuda.buffered": "Barracuda 4LP, buffered (old)",
     "barracuda.dynamic": "Barracuda 4LP, dynamic volume (old)",
     "barracuda.uncached": "Barracuda 4LP, cache off (old)",
 }

@@ -72,9 +72,9 @@ def test_published_numbers_stand_in_the_other_papers_table_as_they_do_here():
 def test_places_are_all_tables_and_figures(nothing):
     found = built(nothing, "places")
     assert [row for row, _ in found] == PLACES
-    assert {entry.reason for entry in found.values()} == {"reproduced", "in part", "given", "lacking", "out"}
+    assert {entry.reason for entry in found.values()} == {"reproduced", "in part", "given", "out"}
     words = view.words(PAPER.id, "places")
-    lacking = [place for place in PLACES if words[place, "state"] in ("lacking", "out")]
+    lacking = [place for place in PLACES if words[place, "state"] == "out"]
     assert all(re.search("the lab has no|network", words[place, "why"]) for place in lacking)
 
 
