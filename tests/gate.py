@@ -164,10 +164,11 @@ def parts() -> list[Part]:
         Part("tests of smoke results", ("gate",), crosscheck, 1, ("smoke report",), environment=no_skip),
         Part("determinism", ("gate",), [["make", "determinism"]], after=needs, figure="^compared"),
         Part("planted faults", ("nightly",), faults, figure=r"\bfaults?\b"),
-        Part("mutants", ("nightly",), [["make", "mutants"]], figure="^mutants: "),
         Part("long python tests", ("nightly",), [pytest("nightly", "-s")], after=needs, figure="^nightly: "),
         Part("killed commands", ("nightly",), kills, after=("smoke report",), figure="compared|goes on"),
         Part("determinism, rebuilt", ("nightly",), again, after=needs, figure="^compared"),
+        # Last: it takes hours the first time, and goes on where it was stopped.
+        Part("mutants", ("nightly",), [["make", "mutants"]], figure="^mutants: "),
     ]  # fmt: skip
 
 
