@@ -24,6 +24,15 @@ fn read_waits_for_the_angle() {
 }
 
 #[test]
+fn a_trace_that_is_switched_off_has_no_requests() {
+    let mut lab = small_lab("");
+    lab.trace_off();
+    lab.submit(0, 0, Read, 50, 1, 7).unwrap();
+    assert_eq!(finish(&mut lab), [(7, 5 * MS + TENTH + US)]);
+    assert!(parse_trace(&read_trace(&mut lab)).is_empty());
+}
+
+#[test]
 fn read_transfer_overlaps_the_medium() {
     // 10 sectors by 1.0 ms; all but the last sector's 1 us of the transfer is over by then.
     let line = &run(&mut small_lab(""), &[(0, Read, 0, 10)])[0];

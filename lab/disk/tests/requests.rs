@@ -353,6 +353,24 @@ fn blkparse_old_barrier_is_flush_and_fua() {
 }
 
 #[test]
+fn blkparse_names_its_files_before_the_events_only() {
+    let options = Options {
+        format: Some(Format::Blkparse),
+        ..Options::default()
+    };
+    let event = "8,0 0 1 0.5 9 D W 8 + 8 [a]\n";
+    let files = "Input file a.blktrace.0 added\nInput file a.blktrace.1 added\n";
+    assert_eq!(
+        rows(&read_as(&format!("{files}{event}"), &options)).len(),
+        1
+    );
+    refused(
+        Some(Format::Blkparse),
+        &[(&format!("{event}{files}"), 2, "not an event: \"Input file")],
+    );
+}
+
+#[test]
 fn blkparse_refuses() {
     refused(
         None,
