@@ -99,3 +99,11 @@ def test_status_counts_what_is_done_to_measure_again_and_left(measured, monkeypa
     row = next(line.split() for line in printed.splitlines() if line.startswith(PAPER))
     assert row[1:] == ["0", "0", "6", str(total - 6)]
     assert "made with another model" in printed
+
+
+def test_show_machine_has_its_numbers_with_their_sources(capsys):
+    assert main(["show", "machine", "pentium2-333"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    memory = next(line for line in lines if line.startswith("memory_mib"))
+    assert memory.split()[1] == "128" and "Table 4" in memory
+    assert any(line.startswith("an instruction a clock") and "between 2 and 4 ns" in line for line in lines)
