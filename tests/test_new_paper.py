@@ -166,6 +166,7 @@ def test_new_paper_has_its_table(made):
     assert "All measured values are stand-ins" in text
 
 
+@pytest.mark.slow
 def test_new_paper_has_its_summary_and_claim(made):
     found = json.loads((made / "summary.json").read_text())
     assert [(n["paper"], n["table"], n["column"], n["reproduced"]) for n in found["numbers"]] == [

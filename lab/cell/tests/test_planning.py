@@ -148,6 +148,7 @@ rule run:
 """
 
 
+@pytest.mark.slow
 def test_planning_what_is_to_run_again_runs_each_time(tmp_path):
     """Also if it ran for the same reason before: Snakemake noted its inputs then."""
     (tmp_path / "Snakefile").write_text(AGAIN.format(root=str(paths.ROOT)))

@@ -59,13 +59,12 @@ def test_report_builds_the_lab_first_and_holds_the_results_throughout(pretended,
     assert asked()[5:] == ["report"]
 
 
-@pytest.mark.slow
 def test_report_is_made_first_and_after_each_batch(pretended, monkeypatch):
     """Twice the time is up, then all is done; the calls that only render are told so."""
     pretended(
         f'echo "$*" >>{paths.ROOT}/calls; case "$*" in *rendering=True*) exit 0 ;; esac\n'
         f"echo x >>{paths.ROOT}/batches; test $(wc -l <{paths.ROOT}/batches) -gt 2 && exit 0\n"
-        "trap 'exit 1' TERM; sleep 60 & wait"
+        "trap 'kill $!; exit 1' TERM; sleep 60 & wait"
     )
     monkeypatch.setattr(workflow, "BATCH_MINUTES", 0.01)
     assert workflow.report("smoke") == 0
@@ -73,11 +72,10 @@ def test_report_is_made_first_and_after_each_batch(pretended, monkeypatch):
     assert ["rendering" in call for call in calls] == [True, False, True, False, True, False]
 
 
-@pytest.mark.slow
 def test_report_that_is_told_to_end_begins_no_further_batch(pretended, monkeypatch):
     pretended(
         'case "$*" in *rendering=True*) exit 0 ;; esac\n'
-        f"trap 'sleep 1; exit 1' TERM\n(sleep 0.3; kill -TERM {os.getpid()}) &\nsleep 60 & wait; wait"
+        f"trap 'sleep 1; kill $!; exit 1' TERM\n(sleep 0.3; kill -TERM {os.getpid()}) &\nsleep 60 & wait; wait"
     )
     monkeypatch.setattr(workflow, "BATCH_MINUTES", 0.01)
     with pytest.raises(SpindleError, match="Snakemake ended with status 143"):
@@ -122,13 +120,12 @@ def test_report_ends_where_the_lab_cannot_be_built(pretended):
     [
         ("exit 0", True),
         ("exit 1", False),
-        ("trap 'exit 1' TERM; sleep 60 & wait", True),
+        ("trap 'kill $!; exit 1' TERM; sleep 60 & wait", True),
         ("kill -TERM $$", True),
         ("exit 77", False),
     ],
     ids=["done", "error", "time is up", "stopped", "other error"],
 )
-@pytest.mark.slow
 def test_part_ends_well_when_its_time_is_up(pretended, snakemake, ends_well, capfd):
     pretended(snakemake)
     if ends_well:
@@ -184,9 +181,8 @@ def test_another_python_than_the_locks_name_is_refused(lab, monkeypatch):
         workflow.require_installed()
 
 
-@pytest.mark.slow
 def test_snakemake_gets_sigterm_in_the_place_of_whoever_called_it(pretended):
-    pretended(f"trap 'exit 9' TERM\n(sleep 1; kill -TERM {os.getpid()}) &\nsleep 60 & wait; wait")
+    pretended(f"trap 'kill $!; exit 9' TERM\n(sleep 1; kill -TERM {os.getpid()}) &\nsleep 60 & wait; wait")
     assert workflow.snakemake("smoke", "report") == workflow.STOPPED
 
 
