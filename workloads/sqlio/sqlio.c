@@ -68,7 +68,7 @@ struct target {
     uint64_t blocks;            /* requests that the area has room for */
     uint64_t state;             /* of the generator */
     uint64_t issued;
-    uint64_t in_flight;         /* unit of the page cache that is on its way to the disk; UINT64_MAX: none */
+    uint64_t last_unit;         /* of the page cache: written behind, or in use; UINT64_MAX: none yet */
 };
 
 /* One request of those outstanding. */
@@ -274,7 +274,7 @@ static void open_target(struct target *target, const char *path, uint64_t *seeds
             " bytes, and a request has %" PRIu64, span, target->begin, path, size - target->begin, request);
     target->blocks = span / request;
     target->state = random_next(seeds);
-    target->in_flight = UINT64_MAX;
+    target->last_unit = UINT64_MAX;
     /* Linux's own read-ahead would have two requests outstanding. */
     if (by_units() && !options.print_pattern && posix_fadvise(target->fd, 0, 0, POSIX_FADV_RANDOM) != 0)
         die("%s: the kernel's read-ahead cannot be switched off", path);
@@ -345,10 +345,10 @@ static int write_unit(struct target *target, uint64_t number)
     const off_t bytes = CACHE_UNIT_BYTES;
     const unsigned done = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
 
-    if (target->in_flight != UINT64_MAX &&
-        sync_file_range(target->fd, (off_t)target->in_flight * bytes, bytes, done) < 0)
+    if (target->last_unit != UINT64_MAX &&
+        sync_file_range(target->fd, (off_t)target->last_unit * bytes, bytes, done) < 0)
         return -1;
-    target->in_flight = number;
+    target->last_unit = number;
     return sync_file_range(target->fd, (off_t)number * bytes, bytes, SYNC_FILE_RANGE_WRITE);
 }
 
@@ -357,9 +357,9 @@ static int read_next_unit(struct target *target, uint64_t number)
 {
     const uint64_t end = target->begin + target->blocks * options.kib * KIB;
 
-    if (number == target->in_flight)
+    if (number == target->last_unit)
         return 0;
-    target->in_flight = number;
+    target->last_unit = number;
     if ((number + 1) * CACHE_UNIT_BYTES >= end)
         return 0;
     errno = posix_fadvise(target->fd, (off_t)(number + 1) * CACHE_UNIT_BYTES, CACHE_UNIT_BYTES, POSIX_FADV_WILLNEED);
