@@ -38,8 +38,10 @@ TAIL_LINES = 60
 LAB = "lab builds"
 """What needs the built lab comes after this part."""
 REPORTS = ("analysis", "paper")
-"""Their tests run LaTeX, and take as long as all others without the lab."""
-OTHERS = ("lab", "workloads", "vagrant", "cli", "notebooks", "tests")
+"""Their tests run LaTeX."""
+LAB_TESTS = ("lab",)
+"""Most of the lab's tests need nothing built, and take as long as those of all others without it."""
+OTHERS = ("workloads", "vagrant", "cli", "notebooks", "tests")
 ARRAYS = ("tests/test_arrays.py", "tests/test_ldm.py")
 """As long as all other tests with the lab."""
 AFTER_SMOKE = ("tests/test_import.py", "workloads/fio", "workloads/sqlio")
@@ -131,6 +133,7 @@ def parts() -> list[Part]:
     rules = ["Snakefile", *tracked("*.smk")]
     scripts = [[name] for name in tracked("*/test_*.sh")]
     needs = (LAB,)
+    built = (*LAB_TESTS, *OTHERS)
     crates = workspaces()
     rust_format = [["cargo", "fmt", *one, "--all", "--check"] for one in crates]
     strict = ["--workspace", "--locked", "--all-targets", "--", "-D", "warnings"]
@@ -154,11 +157,12 @@ def parts() -> list[Part]:
         Part("rust lint", ("check",), rust_lint, lacks=lacking("clippy")),
         Part(LAB, ("gate", "nightly"), [[BIN / "snakemake", *SMOKE, "lab", "bindings"]]),
         Part("rust tests", ("check",), rust_tests),
+        Part("python tests of the lab", ("check",), [pytest(plain, *LAB_TESTS)], 1),
         Part("python tests of reports", ("check",), [pytest(plain, *REPORTS)], 1),
         Part("other python tests", ("check",), [pytest(plain, *OTHERS)], 1),
         Part("slow python tests", ("gate",), [pytest("slow and not lab and not nightly")], 1),
         Part("lab tests of arrays", ("gate",), [pytest(lab, *ARRAYS)], 1, needs),
-        Part("other lab tests", ("gate",), [pytest(lab, *OTHERS, *without(*ARRAYS, *AFTER_SMOKE))], 1, needs),
+        Part("other lab tests", ("gate",), [pytest(lab, *built, *without(*ARRAYS, *AFTER_SMOKE))], 1, needs),
         Part("script tests", ("gate",), scripts, 1, needs),
         Part("smoke report", ("gate", "nightly"), [["make", "report", "PROFILE=smoke"]], after=needs),
         Part("tests of smoke results", ("gate",), crosscheck, 1, ("smoke report",), environment=no_skip),
