@@ -11,17 +11,18 @@ from lab.cell.errors import EnvironmentMissing
 pytestmark = pytest.mark.lab
 
 RUN = "scsi-virtio.ultrastar-36zx.t32.both"
-CUT_NS = 1_200_000_000
-"""0.7 s into the first cell, which begins at about 0.5 s of virtual time and takes 5 s."""
+CUTS_NS = {"random": 1_200_000_000, "sequential": 746_900_000}
+"""The first cell begins at about 0.5 s of virtual time. It takes 5 s at random, where the buffer holds one write at a
+time, and 0.4 s in sequence, where it holds some 30."""
 SECTOR = 512
 WRITES = (
-    "exec rawio --device /dev/sda --op write --pattern random --seed 1 --bytes 10485760 --request-bytes 8192 "
+    "exec rawio --device /dev/sda --op write --pattern {} --seed 1 --bytes 10485760 --request-bytes 8192 "
     "--children 128 --span-bytes 0"
 )
 
 
-def cut(work, monkeypatch, cut_ns):
-    """Run one writing cell up to the cut; returns what QEMU said and the writes in the trace."""
+def cut(work, monkeypatch, pattern):
+    """Run one writing cell up to its cut; returns what QEMU said and the writes in the trace."""
     build = paths.build()
     try:
         boot.require_built(cells.run("smoke", RUN), build)
@@ -32,10 +33,12 @@ def cut(work, monkeypatch, cut_ns):
     def writes_first(of_run):
         lines = text(of_run).splitlines()
         first = next(i for i, line in enumerate(lines) if line.startswith("exec "))
-        return "\n".join([*lines[:first], WRITES, *lines[first + 1 :]]) + "\n"
+        return "\n".join([*lines[:first], WRITES.format(pattern), *lines[first + 1 :]]) + "\n"
 
     def with_cut(*given):
-        return [f"{item},power-cut-ns={cut_ns}" if "time-limit-s=" in item else item for item in command(*given)]
+        return [
+            f"{item},power-cut-ns={CUTS_NS[pattern]}" if "time-limit-s=" in item else item for item in command(*given)
+        ]
 
     monkeypatch.setattr(job, "job_text", writes_first)
     monkeypatch.setattr(job, "qemu_command", with_cut)
@@ -47,14 +50,15 @@ def cut(work, monkeypatch, cut_ns):
     return " ".join(said), [words for words in lines if words[:2] == ["disk0", "W"]]
 
 
-def test_power_cut_leaves_what_the_medium_holds(tmp_path, monkeypatch):
-    said, lines = cut(tmp_path, monkeypatch, CUT_NS)
+@pytest.mark.parametrize(("pattern", "least"), [("random", 1), ("sequential", 20)])
+def test_power_cut_leaves_what_the_medium_holds(tmp_path, monkeypatch, pattern, least):
+    said, lines = cut(tmp_path, monkeypatch, pattern)
     writes, sectors = map(int, re.search(r"(\d+) acknowledged writes lost (\d+) sectors", said).groups())
-    assert writes > 0, said
+    assert writes >= least, said
 
     pending = [words for words in lines if words[8] == "-"]
     assert len(pending) == writes
-    assert all(int(words[7]) <= CUT_NS for words in lines)
+    assert all(int(words[7]) <= CUTS_NS[pattern] for words in lines)
     # rawio writes no zeros, and the disk was all zeros: a sector without data was never written.
     lost = kept = 0
     with open(tmp_path / "disk.img", "rb") as disk:
@@ -76,6 +80,6 @@ def test_power_cut_is_the_same_twice(tmp_path, monkeypatch):
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
         with monkeypatch.context() as patch:
-            cut(tmp_path / name, patch, CUT_NS)
+            cut(tmp_path / name, patch, "random")
         found.append((tmp_path / name / "io.trace").read_bytes())
     assert found[0] == found[1]
