@@ -7,8 +7,12 @@
 
 Both work on a copy below build/mutants and leave each outcome there as it comes: the same command goes on where it was
 stopped, as long as the code is the same, and begins anew where it is not. With `--again` it runs those again that
-survived. A mutant that survives is named in tests/mutants.toml, with why it changes nothing that anybody could see, or
-why it is left; one that is not named there is shown as unexplained.
+survived. cosmic-ray makes the mutants of Python (tests/mutated.py), and processes that are forked from a warm one run
+the tests against them (tests/forked.py). A mutant takes 0.1 to 0.3 s of a processor so;
+the fresh process that cosmic-ray starts for each takes 0.4 to 0.8 s for the same tests.
+
+A mutant that survives is named in tests/mutants.toml, with why it changes nothing that anybody could see, or why it is
+left; one that is not named there is shown as unexplained.
 
 The share of all mutants that would survive is estimated from the sample by the exact binomial interval (Clopper and
 Pearson 1934), two-sided at 95 %. Mutants that do not compile count for nothing. One that never ends counts as killed.
@@ -19,15 +23,16 @@ import hashlib
 import json
 import os
 import re
-import shlex
+import resource
 import shutil
-import sqlite3
 import subprocess
 import sys
 import tomllib
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -43,10 +48,20 @@ SEED = 1
 SAMPLE = 300
 BATCH = 10
 """Mutants of one call of cargo-mutants; after each the outcomes are kept."""
-TIMEOUT_S = 120
-"""For the tests of one mutant; they take some 10 s."""
+CPU_S = 120
+"""Of a processor for each process of one mutant: its tests take 7, and what builds them 10, the first time 50.
+One that never ends takes all of it."""
+MOST_BYTES = 4 << 30
+"""Of address space for each process of one mutant: one that never ends may ask for memory all the time."""
+TIMEOUT_S = 3600
+"""By the clock, for the tests of one mutant. Long: a timeout counts as killed, and the machine may be busy."""
 CONFIDENCE = 0.95
 
+STAGES = ("quick", "all", "own")
+"""Tests of all crates but for the slow ones; all of these; those inside the mutant's own crate. Each stage runs what
+survived the one before, as Rust's harness goes on behind the first test that fails."""
+SLOW_TESTS = ("array_layout", "inputs", "properties")
+"""Test files that take 5 of the 7 seconds of processors which all of them take."""
 KILLED, SURVIVED, UNVIABLE = "killed", "survived", "does not compile"
 
 # What the sample is drawn from. The Python library's crate is not in it: its tests are Python's and need it installed.
@@ -151,6 +166,12 @@ def model_copy() -> Path:
     return crate
 
 
+def bounded() -> None:
+    """Bound each process that this one starts."""
+    resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S))
+    resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
+
+
 def cargo(crate: Path, *words: str) -> subprocess.CompletedProcess:
     """cargo-mutants on the copy."""
     environment = {
@@ -161,8 +182,9 @@ def cargo(crate: Path, *words: str) -> subprocess.CompletedProcess:
     }
     command = [str(HOME / "tools" / "bin" / "cargo-mutants"), "mutants", "--colors", "never", *words]
     return subprocess.run(
-        command, cwd=crate, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
-    )
+        command, cwd=crate, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+        preexec_fn=bounded,
+    )  # fmt: skip
 
 
 def drawn(names: list[str], seed: int, sample: int) -> list[str]:
@@ -170,29 +192,31 @@ def drawn(names: list[str], seed: int, sample: int) -> list[str]:
     return sorted(names, key=lambda name: digest(f"{seed} {name}"))[:sample]
 
 
-def tests_of(name: str, own: bool) -> list[str]:
-    """For cargo-mutants: which tests run against a mutant; `own`: those inside its own crate, and else all others."""
+def tests_of(name: str, stage: str) -> list[str]:
+    """For cargo-mutants: which tests run against a mutant at one of STAGES."""
     folder = name.split("/")[0]
-    package = f"spindle-disk-{folder}" if folder in CRATES else "spindle-disk"
-    if own:
+    if stage == "own":
+        package = f"spindle-disk-{folder}" if folder in CRATES else "spindle-disk"
         return ["--test-package", package, "--", "--lib" if folder in CRATES else "--bins"]
-    return ["--test-package", "spindle-disk", "--", "--test", "all"]
+    skipped = [word for module in SLOW_TESTS for word in ("--skip", f"{module}::")]
+    return ["--test-package", "spindle-disk", "--", "--test", "all", *(["--", *skipped] if stage == "quick" else [])]
 
 
 LISTS = {"caught.txt": KILLED, "timeout.txt": KILLED, "missed.txt": SURVIVED, "unviable.txt": UNVIABLE}
 """What cargo-mutants leaves: mutants by what came of them."""
 
 
-def one_batch(crate: Path, batch: list[str], own: bool) -> dict[str, str]:
-    """Outcomes of a few mutants of one crate."""
+def one_batch(crate: Path, batch: list[str], stage: str) -> dict[str, str]:
+    """Outcomes of a few mutants at one of STAGES; they are of one crate where it is its own tests."""
     out = HOME / "model" / "out"
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
     patterns = ", ".join(json.dumps(f"^{re.escape(name)}$") for name in batch)
     (out / "config.toml").write_text(f"examine_re = [{patterns}]\n", encoding="utf-8")
-    words = ["--in-place", "--workspace", "--baseline", "skip", "--timeout", str(TIMEOUT_S), "--build-timeout", "900"]
+    words = ["--in-place", "--workspace", "--baseline", "skip"]
+    words += ["--timeout", str(TIMEOUT_S), "--build-timeout", str(TIMEOUT_S)]
     words += ["--config", str(out / "config.toml"), "--profile", "mutants", "--output", str(out)]
-    done = cargo(crate, *words, *tests_of(batch[0], own))
+    done = cargo(crate, *words, *tests_of(batch[0], stage))
     listed = out / "mutants.out"
     if not listed.exists():
         raise SystemExit(f"cargo-mutants ended with status {done.returncode}:\n{done.stdout}{done.stderr}")
@@ -229,10 +253,10 @@ def model(sample: int, seed: int, again: bool) -> int:
     todo = [name for name in wanted if name not in outcomes.found or (again and outcomes.found[name] == SURVIVED)]
     print(f"model: {len(names)} mutants, {len(wanted)} drawn with seed {seed}, {len(todo)} to run", flush=True)
     for batch in batches(todo):
-        found = one_batch(crate, batch, own=False)
-        # What only a test inside the crate notices; few are left for that.
-        for name in [name for name, outcome in found.items() if outcome == SURVIVED]:
-            found |= one_batch(crate, [name], own=True)
+        found = one_batch(crate, batch, STAGES[0])
+        for stage in STAGES[1:]:
+            for name in [name for name, outcome in found.items() if outcome == SURVIVED]:
+                found |= one_batch(crate, [name], stage)
         outcomes.keep(found)
         for name in batch:
             print(f"{found[name]:16}  {name}", flush=True)
@@ -242,15 +266,17 @@ def model(sample: int, seed: int, again: bool) -> int:
 # ---- Python ------------------------------------------------------------------
 
 MODULES = {
-    "identity": ["lab/cell/tests/test_named_mutants.py", "lab/cell/tests/test_identity.py"],
-    "archive": ["lab/cell/tests/test_named_mutants.py", "lab/cell/tests/test_archive.py"],
-    "lock": ["lab/cell/tests/test_lock.py"],
-    "trace": ["lab/cell/tests/test_trace.py", "lab/cell/tests/test_run.py", "lab/cell/tests/test_named_mutants.py"],
-    "judge": ["lab/cell/tests/test_named_mutants.py", "lab/cell/tests/test_run.py", "lab/cell/tests/test_sweep.py"],
+    "identity": ["lab/cell/tests/test_identity_rules.py", "lab/cell/tests/test_named_mutants.py"],
+    "archive": ["lab/cell/tests/test_archive_rules.py"],
+    "lock": ["lab/cell/tests/test_lock_rules.py"],
+    "trace": ["lab/cell/tests/test_trace.py"],
+    "judge": ["lab/cell/tests/test_judge.py"],
 }
-"""Modules of lab/cell, and the tests that run against each of their mutants until one fails."""
-SLOW = "assumption_moves or every_key or words_of or label_moves or every_assumption or a_bus_moves"
-"""Tests of the identity over all cells of all profiles: minutes each. What they alone notice counts as survived."""
+"""Modules of lab/cell, and the tests that run against each of their mutants until one fails: those of the module
+itself, which need no process but their own. Longer ones, as those with a QEMU that only pretends, would notice more;
+what they alone notice counts as survived."""
+IN_PROCESSES = {"lock": ["--all"]}
+"""Modules whose functions run in processes that the tests start (tests/forked.py)."""
 OPERATORS = (
     "AddNot", "ReplaceTrueWithFalse", "ReplaceFalseWithTrue", "ReplaceAndWithOr", "ReplaceOrWithAnd",
     "ReplaceBreakWithContinue", "ReplaceContinueWithBreak", "NumberReplacer", "ExceptionReplacer", "RemoveDecorator",
@@ -259,63 +285,78 @@ OPERATORS = (
     "ReplaceBinaryOperator_(Add_Sub|Sub_Add|Mul_FloorDiv|FloorDiv_Mul|Div_Mul|Mod_Mul|BitAnd_BitOr|BitOr_BitAnd)",
 )  # fmt: skip
 """One replacement of each operator: cosmic-ray's others mostly do not survive the first line that runs."""
-WORDS = {"TestOutcome.KILLED": KILLED, "TestOutcome.SURVIVED": SURVIVED, "TestOutcome.INCOMPETENT": KILLED}
-"""An incompetent mutant is one whose tests could not be run, as after a syntax error: all see it."""
 
 
-def cosmic_ray(copy: Path, *words: str) -> None:
-    """One of cosmic-ray's programs in the copy; ends this command where it fails."""
-    program, *rest = words
-    command = [str(HOME / "venv" / "bin" / program), *rest]
-    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
-    done = subprocess.run(command, cwd=copy, env=environment, stdin=subprocess.DEVNULL, check=False)
+def python_code(name: str) -> str:
+    """Hash of what a module's mutants follow from."""
+    return digest((ROOT / f"lab/cell/{name}.py").read_text(encoding="utf-8") + "\0" + " ".join(OPERATORS))
+
+
+def changed_lines(old: str, new: str) -> str:
+    """What stands in the lines that a mutant changed."""
+    before, after = old.splitlines(), new.splitlines()
+    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(before, after, strict=False)))
+    rest = zip(reversed(before[same:]), reversed(after[same:]), strict=False)
+    behind = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], rest))
+    return " ".join(" ".join(after[same : len(after) - behind]).split())
+
+
+def mutants_of(name: str) -> dict[str, dict]:
+    """All mutants of a module by name: where, by which of cosmic-ray's operators, and how its line reads then."""
+    module = f"lab/cell/{name}.py"
+    text = (ROOT / module).read_text(encoding="utf-8")
+    command = [str(HOME / "venv/bin/python"), str(ROOT / "tests/mutated.py"), str(ROOT / module), "|".join(OPERATORS)]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode:
-        raise SystemExit(f"{program} ended with status {done.returncode}")
+        raise SystemExit(f"{name}: cosmic-ray ended with status {done.returncode}; envs/mutants installs it")
+    found = {}
+    for one in map(json.loads, done.stdout.splitlines()):
+        place = f"{module}:{one['row']}:{one['column']}: {one['operator']}"
+        found[f"{place}: {changed_lines(text, one['source']) or 'nothing'}"] = one
+    return found
 
 
-def python(names: list[str]) -> int:
+def compiles(source: str) -> bool:
+    """Whether it is Python at all."""
+    try:
+        compile(source, "mutant", "exec")
+    except SyntaxError:
+        return False
+    return True
+
+
+def python(names: list[str], again: bool) -> int:
     """Run all mutants of some modules, or go on with them."""
     for name in names:
-        module = f"lab/cell/{name}.py"
-        outcomes = Outcomes.of(f"python-{name}", digest((ROOT / module).read_text(encoding="utf-8")))
-        copy, session = HOME / "python" / name, HOME / f"python-{name}.sqlite"
+        outcomes = Outcomes.of(f"python-{name}", python_code(name))
+        mutants = mutants_of(name)
+        todo = [one for one in mutants if outcomes.found.get(one) in (None, SURVIVED if again else None)]
+        print(f"{name}: {len(mutants)} mutants, {len(todo)} to run", flush=True)
+        if not todo:
+            continue
+        copy = HOME / "python" / name
         copy_of(tracked(), copy)
-        tests = [str(BUILD / "venv/bin/python"), "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
-        tests += ["-m", "not lab and not nightly", "-k", f"not ({SLOW})", *MODULES[name]]
-        excluded = f"^(?!core/({'|'.join(OPERATORS)})$)"
-        settings = HOME / f"python-{name}.toml"
-        settings.write_text(
-            f"[cosmic-ray]\nmodule-path = {json.dumps(module)}\ntimeout = {TIMEOUT_S}.0\nexcluded-modules = []\n"
-            f"test-command = {json.dumps(shlex.join(tests))}\n"
-            '[cosmic-ray.distributor]\nname = "local"\n'
-            f"[cosmic-ray.filters.operators-filter]\nexclude-operators = [{json.dumps(excluded)}]\n",
-            encoding="utf-8",
-        )
-        if not outcomes.path.exists() or not session.exists():
-            session.unlink(missing_ok=True)
-            cosmic_ray(copy, "cosmic-ray", "init", str(settings), str(session))
-            cosmic_ray(copy, "cr-filter-operators", str(session), str(settings))
-            if subprocess.run(tests, cwd=copy, stdin=subprocess.DEVNULL, check=False).returncode:
-                raise SystemExit(f"{name}: the copy without a mutant fails its tests")
-            outcomes.keep({})
-        cosmic_ray(copy, "cosmic-ray", "exec", str(settings), str(session))
-        outcomes.keep(python_found(session, module))
+        command = [str(BUILD / "venv/bin/python"), str(copy / "tests/forked.py"), *IN_PROCESSES.get(name, ())]
+        command += [f"lab/cell/{name}.py", *MODULES[name]]
+        with subprocess.Popen(
+            command, cwd=copy, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8"
+        ) as runner:
+            for one in todo:
+                if not compiles(mutants[one]["source"]):
+                    outcomes.keep({one: UNVIABLE})
+                    continue
+                with suppress(BrokenPipeError):
+                    print(json.dumps(mutants[one]), file=runner.stdin, flush=True)
+                line = runner.stdout.readline()
+                if not line:
+                    raise SystemExit(f"{name}: the tests' process ended with status {runner.wait()}")
+                said = json.loads(line)
+                if said["status"] and not said["failed"]:
+                    raise SystemExit(f"{name}: {one}: pytest ended with status {said['status']} and no test failed")
+                outcomes.keep({one: SURVIVED if said["status"] == 0 else KILLED})
+                print(f"{outcomes.found[one]:8} {said['seconds']:7.2f} s  {one}: {said['failed']}", flush=True)
+            runner.stdin.close()
     return 0
-
-
-def python_found(session: Path, module: str) -> dict[str, str]:
-    """Outcomes in cosmic-ray's session; what its filter left out is not among them."""
-    query = (
-        "select operator_name, occurrence, start_pos_row, start_pos_col, test_outcome from mutation_specs "
-        "join work_results using (job_id) where worker_outcome != 'SKIPPED'"
-    )
-    with sqlite3.connect(session) as database:
-        rows = database.execute(query).fetchall()
-    return {
-        f"{module}:{row}:{column + 1}: {operator.removeprefix('core/')}, {occurrence}":
-        WORDS[outcome if outcome.startswith("TestOutcome.") else f"TestOutcome.{outcome}"]
-        for operator, occurrence, row, column, outcome in rows
-    }  # fmt: skip
 
 
 # ---- the page ----------------------------------------------------------------
@@ -329,23 +370,21 @@ def interval(survived: int, count: int) -> tuple[float, float]:
 
 
 def notes() -> dict[str, str]:
-    """Why a survivor changes nothing, or why it is left, by its name without its place in the line."""
+    """Why a survivor changes nothing, or why it is left, by its name."""
     entries = tomllib.loads(NOTES.read_text(encoding="utf-8")).get("survivor", []) if NOTES.exists() else []
     return {entry["name"]: entry["why"] for entry in entries}
 
 
-def row_of(name: str, outcomes: Outcomes, of: str) -> str:
+def row_of(name: str, outcomes: Outcomes, of: str, why: dict[str, str]) -> str:
     """A line of the table."""
     counted = Counter(outcomes.found.values())
     count = counted[KILLED] + counted[SURVIVED]
     if not count:
-        return f"| {name} | {of} | none yet | | | |"
+        return f"| {name} | {of} | none yet | | | | |"
     low, high = interval(counted[SURVIVED], count)
-    share = counted[SURVIVED] / count
-    return (
-        f"| {name} | {of} | {counted[KILLED]} | {counted[SURVIVED]} | {counted[UNVIABLE]} | "
-        f"{share:.1%} ({low:.1%} to {high:.1%}) |"
-    )
+    share = f"{counted[SURVIVED] / count:.1%} ({low:.1%} to {high:.1%})"
+    explained = sum(one in why for one in outcomes.names(SURVIVED))
+    return f"| {name} | {of} | {counted[KILLED]} | {counted[SURVIVED]} | {explained} | {counted[UNVIABLE]} | {share} |"
 
 
 def page() -> int:
@@ -360,25 +399,31 @@ def page() -> int:
         "`make mutants` changes the code in small ways and runs tests against each change, which is called a mutant. "
         "A mutant that no test notices has survived. `tests/mutants.py` writes this page and says at its top how the "
         "mutants are drawn. The interval in brackets is the exact binomial one at 95 %. A run that was stopped has "
-        "done the first ones of the drawn order, which are a smaller sample of the same kind.",
+        "done the first ones of the drawn order, which are a smaller sample of the same kind. Where tests were written "
+        "for survivors of a sample, its share says less of the mutants that were not drawn; `--seed` draws others. Of "
+        "the modules of `lab/cell` all mutants are run, against the tests of the module itself.",
         "",
-        "| code | mutants | killed | survived | do not compile | share that survived |",
-        "|---|---|---|---|---|---|",
-        row_of("lab/disk", model_found, f"{len(model_found.found)} of {len(about['drawn'])} drawn, of {about['of']}"),
+        "| code | mutants | killed | survived | of them explained | do not compile | share that survived |",
+        "|---|---|---|---|---|---|---|",
     ]
+    of = f"{len(model_found.found)} of {len(about['drawn'])} drawn, of {about['of']}"
+    lines.append(row_of("lab/disk", model_found, of, why))
     survivors = model_found.names(SURVIVED)
     only_model = {name: one for name, one in model_found.found.items() if name.startswith("model/")}
-    lines.append(row_of("of these, lab/disk/model", Outcomes(Path(), "", only_model), str(len(only_model))))
+    part = Outcomes(Path(), "", only_model)
+    lines.append(row_of("of these, lab/disk/model", part, str(len(only_model)), why))
     for name in MODULES:
-        found = Outcomes.of(f"python-{name}", digest((ROOT / f"lab/cell/{name}.py").read_text(encoding="utf-8")))
-        lines.append(row_of(f"lab/cell/{name}.py", found, str(len(found.found)) if found.found else "not run"))
+        found = Outcomes.of(f"python-{name}", python_code(name))
+        of = str(len(found.found)) if found.found else "not run"
+        lines.append(row_of(f"lab/cell/{name}.py", found, of, why))
         survivors += found.names(SURVIVED)
     lines += ["", "## Survivors", "", "| mutant | why |", "|---|---|"]
     lines += [
         f"| `{name.replace('|', chr(92) + '|')}` | {why.get(name, 'unexplained')} |" for name in sorted(survivors)
     ]
     PAGE.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    print(f"mutants: {len(survivors)} survived, {sum(name not in why for name in survivors)} of them unexplained")
+    unexplained, idle = sum(name not in why for name in survivors), len(why.keys() - survivors)
+    print(f"mutants: {len(survivors)} survived, {unexplained} of them unexplained; {idle} notes are of no survivor")
     return 0
 
 
@@ -397,7 +442,7 @@ def main(argv: list[str] | None = None) -> int:
         return model(options.sample, options.seed, options.again)
     if unknown := set(options.module) - MODULES.keys():
         parser.error(f"no module {min(unknown)!r}; known are: {', '.join(MODULES)}")
-    return python(options.module or list(MODULES)) if options.what == "python" else page()
+    return python(options.module or list(MODULES), options.again) if options.what == "python" else page()
 
 
 if __name__ == "__main__":

@@ -50,6 +50,17 @@ def test_agent_fail_outside_cell_is_the_runs():
     assert agent.parse(log("hello 1 6.1.0", "fail no disk sda")).problem == "the guest reports: no disk sda"
 
 
+def test_agent_fail_behind_a_cell_is_not_the_cells():
+    report = agent.parse(log("cell a", "exit 0", "end a", "fail no disk sda"))
+    assert (report.problem, report.cells["a"].problem) == ("the guest reports: no disk sda", None)
+
+
+def test_agent_phase_ends_behind_its_begin():
+    report = agent.parse(log("cell a", "out phase create 5 5", "out phase read 9 8", "exit 0", "end a"))
+    assert report.cells["a"].phases == [{"name": "create", "begin_ns": 5, "end_ns": 5}]
+    assert "without a begin and an end: 'phase read 9 8'" in report.cells["a"].problem
+
+
 def test_agent_metric_twice_is_refused():
     report = agent.parse(log("cell a", "out metric bytes 1", "out metric bytes 2", "exit 0", "end a"))
     assert "twice" in report.cells["a"].problem

@@ -192,6 +192,12 @@ def test_identity_of_a_cell_ignores_what_comes_after():
     assert whole[one.cells[0].id]["cell"] != whole[one.cells[1].id]["cell"]
 
 
+def test_identity_names_what_moved_what_came_and_what_went():
+    result = {"identity": {"model": "1", "guest": "1", "array": "1"}}
+    assert identity.moved({"model": "1", "guest": "2", "file_system": "1"}, result) == ["array", "file_system", "guest"]
+    assert identity.moved(result["identity"], result) == []
+
+
 @pytest.mark.slow
 def test_identity_a_label_moves_those_who_boot_it():
     runs = sample()

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from lab.cell import archive, built, cells, evidence, identity, judge, paths, run, store, trace
-from lab.cell.agent import CellReport
+from lab.cell.agent import CellReport, Report
 
 PROFILE = "smoke"
 RUN = "ide-piix.deskstar-75gxp.tnone.both"
@@ -50,6 +50,17 @@ def test_lost_members_leave_no_number():
     assert state == {"state": "whole", "failed": [{"member": "m1", "at_ns": 5}]}
     assert judge.array_reason("raid1-2", state) == ("array 'raid1-2' lost members: m1 failed at 5 ns; it ended whole")
     assert judge.array_state(marks[1:]) is None
+
+
+@pytest.mark.parametrize("state", trace.STATES)
+def test_cell_of_an_array_that_lost_members_has_no_metrics(monkeypatch, state):
+    """Whatever became of the array, and although the cell ran to its end."""
+    monkeypatch.setattr(judge, "_verdict", lambda cell, facts: ({"rate_mb_s": 1.0}, None))
+    cell = replace(cells.run(PROFILE, RUN).cells[0], array="raid1-2")
+    lost = trace.ArrayMark(now_ns=5, array="disk0", event="failed", unit="m1", state=state)
+    metrics, reason = judge.verdict(cell, judge.Facts(Report(), "", array=(lost,)))
+    assert metrics is None and reason.startswith("array 'raid1-2' lost members: m1 failed at 5 ns; ")
+    assert judge.verdict(cell, judge.Facts(Report(), ""))[1] is None
 
 
 @pytest.mark.parametrize("op", ["read", "write"])

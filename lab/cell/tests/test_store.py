@@ -86,6 +86,13 @@ def test_store_no_result(folder):
     assert dict(failures.failures("smoke"))[CELL] == "not run"
 
 
+def test_store_put_in_place_leaves_nothing_of_an_older_result(folder):
+    (folder / "older.log").touch()
+    store.put_in_place(folder, {store.RESULT: b"{}"})
+    assert [path.name for path in folder.iterdir()] == [store.RESULT]
+    assert not [path for path in folder.parent.iterdir() if path.name.startswith(".")]
+
+
 @pytest.mark.slow
 def test_store_mutated_results_never_crash_a_reader(folder):
     chance = random.Random(7)

@@ -80,6 +80,13 @@ def test_trace_summary_mixed():
     assert summary.busy_share == round((10 + 60 + 120 + 1) / 301, 6)
 
 
+@pytest.mark.parametrize(("count", "rank"), [(1, 1), (17, 17), (19, 19), (20, 19), (21, 20), (40, 38), (100, 95)])
+def test_trace_percentile_is_by_nearest_rank(count, rank):
+    """The least of them that no fewer than 95 % do not exceed."""
+    lines = [f"disk0 R 0 8 0 0 0 {10 * at} {10 * at} 1 miss\n" for at in range(1, count + 1)]
+    assert trace.summarize(trace.parse("".join(lines))).response_p95_ns == 10 * rank
+
+
 def test_trace_summary_of_flushes_only_has_no_means():
     summary = trace.summarize(trace.parse("disk0 F 0 0 0 5 5 5 5 1 -\n"))
     assert (summary.requests, summary.flushes, summary.queue_depth_mean) == (1, 1, 1.0)
@@ -126,6 +133,9 @@ def test_trace_split_refuses(text, message):
         ("disk0 R 0 8 0 10 10 20 20 1 miss\r", "a field that the model does not write"),
         ("", "1 fields, not 11"),
         ("# ", "a comment that neither model nor driver write"),
+        ("#", "a comment that neither model nor driver write"),
+        ("# cell", "a torn or damaged `# cell` line: '# cell'"),
+        ("disk0 R 0 8 0 10 10 20 - 1 mis", "a field that the model does not write"),
         ("#drained 1 commands now_ns 5", "a comment that neither model nor driver write"),
         ("# drained 0 commands now_ns 5", "a torn or damaged `# drained` line"),
         ("# array disk0 now_ns 5 failed m1 state", "a torn or damaged `# array` line"),
@@ -168,3 +178,83 @@ disk0 R 0 16 0 1000 1000 1100 1090 1 miss
     assert len(trace.parse(trace.split(text)["a"])) == 1
     with pytest.raises(trace.TraceError, match="line 6: a comment that neither"):
         trace.marks(text.replace("# array disk0 now_ns 1500 began", "# arrows"))
+
+
+def test_trace_lines_that_are_shown_are_cut():
+    """A wrong line may be as long as the file."""
+    with pytest.raises(trace.TraceError) as error:
+        trace.parse("#" + "x" * 500 + "\n")
+    assert str(error.value).endswith(f": {'#' + 'x' * 119!r}")
+
+
+@pytest.mark.parametrize(
+    "one",
+    [
+        trace.CellMark("a", 1),
+        trace.ArrayMark("disk0", 1, "failed", "m1", "lost"),
+        trace.DrainedMark(1, 1),
+        trace.parse("disk0 F 0 0 0 5 5 5 5 1 -\n")[0],
+        trace.summarize(trace.parse("disk0 F 0 0 0 5 5 5 5 1 -\n")),
+    ],
+    ids=lambda one: type(one).__name__,
+)
+def test_trace_what_was_read_cannot_be_changed(one):
+    """What is read once is handed to all who judge."""
+    name = dataclasses.fields(one)[0].name
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        setattr(one, name, None)
+
+
+def test_trace_request_has_no_dictionary():
+    """A trace has up to millions of them."""
+    assert not hasattr(trace.parse("disk0 F 0 0 0 5 5 5 5 1 -\n")[0], "__dict__")
+
+
+def test_trace_marks_where_the_header_is_missing():
+    """Lines count from the first of the text, and none is left out."""
+    assert trace.marks(f"{MARK}\n# drained 2 commands now_ns 1001\n") == [
+        trace.CellMark("a", 1000),
+        trace.DrainedMark(2, 1001),
+    ]
+    with pytest.raises(trace.TraceError, match="line 2: a comment that neither"):
+        trace.marks("\n# arrows\n")
+
+
+def test_trace_header_stands_once():
+    with pytest.raises(trace.TraceError, match="line 2: a comment that neither"):
+        trace.parse(f"{trace.HEADER}\n{trace.HEADER}\n")
+
+
+def test_trace_split_counts_lines_without_anything():
+    with pytest.raises(trace.TraceError, match="line 4: cell 'a' begins twice"):
+        trace.split(f"{trace.HEADER}\n\n{MARK}\n{MARK}\n")
+
+
+def test_trace_drained_before_it_was_acknowledged():
+    """A write that was on the medium before the host was told leaves nothing to drain."""
+    assert trace.summarize(trace.parse("disk0 W 0 8 0 10 10 30 20 1 through\n")).drain_ns == 0
+
+
+def reads(begins, responses):
+    """Reads one after the other, of 8 sectors each."""
+    lines, now = [], 0
+    for begin, response in zip(begins, responses, strict=True):
+        lines.append(f"disk0 R {begin} 8 0 {now} {now} {now + response} {now + response} 1 miss\n")
+        now += response
+    return trace.summarize(trace.parse("".join(lines)))
+
+
+def test_trace_hits_are_reads_that_the_cache_served_whole():
+    served = [("R", "hit"), ("R", "hit"), ("R", "part"), ("W", "cached"), ("R", "miss"), ("R", "miss")]
+    lines = [f"disk0 {op} 0 8 0 {n} {n} {n} {n} 1 {hit}\n" for n, (op, hit) in enumerate(served)]
+    assert trace.summarize(trace.parse("".join(lines))).read_hits == 2
+
+
+@pytest.mark.parametrize(
+    ("distances", "median"), [([1, 9], 5.0), ([4, 2, 9], 4.0), ([9, 1, 3, 8], 5.5), ([9, 1, 4, 8, 2], 4.0)]
+)
+def test_trace_median_is_the_middle_or_between_the_two_in_the_middle(distances, median):
+    begins = [0]
+    for distance in distances:
+        begins.append(begins[-1] + 8 + distance)
+    assert reads(begins, [10] * len(begins)).seek_distance_median_lbn == median

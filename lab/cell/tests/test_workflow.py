@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.cell import cells, failures, lock, paths, retry, workflow
+from lab.cell import built, cells, failures, lock, paths, retry, workflow
 from lab.cell.errors import ConfigError, EnvironmentMissing, SpindleError
 
 FIRST = cells.PAPERS[0]
@@ -57,6 +57,25 @@ def test_report_builds_the_lab_first_and_holds_the_results_throughout(pretended,
         (paths.ROOT / "results/smoke" / name).write_text("")
     assert workflow.report("smoke") == 0
     assert asked()[5:] == ["report"]
+
+
+def test_build_missing_builds_only_what_was_never_built(pretended, lab):
+    whole = [name for name in built.THINGS if built.receipt(name, lab)]
+    workflow.build_missing("reference", whole, "verification")
+    assert not Path(paths.ROOT / "snakemake.asked").exists(), "the pretended lab is whole"
+    for name in ("disk", "workloads/filebench"):
+        built.forget(name, lab)
+    (lab / "qemu" / "qemu-system-x86_64").write_text("changed")
+    pretended(f'echo "$*" >>{paths.ROOT}/calls')
+    workflow.build_missing("reference", ["disk", "qemu", "workloads/filebench"], "verification")
+    words = (paths.ROOT / "calls").read_text().split()
+    receipts = [f"{paths.BUILD}/{name}/built.json" for name in ("disk", "workloads/filebench")]
+    assert words == ["--profile", "config/profiles/reference", *receipts]
+    assert '"results", true' in (paths.ROOT / "snakemake.holds").read_text()
+    assert lock.RESULTS not in {name for _, name in lock._held}
+    pretended("exit 1")
+    with pytest.raises(SpindleError, match="verification: Snakemake ended with status 1"):
+        workflow.build_missing("reference", ["disk"], "verification")
 
 
 def test_report_is_made_first_and_after_each_batch(pretended, monkeypatch):

@@ -308,15 +308,25 @@ fn a_second_failure_is_an_error_and_never_silent() {
 /// The third waits for the second, which waits for the first; it is not in the first's way itself.
 #[test]
 fn writes_over_one_another_wait_in_a_chain() {
+    // Without the members' buffers the first is still on its way when the last comes.
+    let sets = ["", "\nmember_write_cache = false"];
     for controller in ["raid0-4", "3w5400-raid0-4", "raid5-ide-8"] {
-        let mut lab = array_of(controller, "write_back = false\nbattery = false", &[]);
-        let requests = [
-            (MS, Write, 0, 20),
-            (MS + 100 * US, Write, 16, 20),
-            (MS + 200 * US, Write, 30, 4),
-        ];
-        let outcome = run(&mut lab, &requests);
-        assert!(outcome.done.iter().all(|d| d.0 == 0), "{controller}");
+        for set in sets.map(|more| format!("write_back = false\nbattery = false{more}")) {
+            let (done, ended) = std::sync::mpsc::channel();
+            // A lab that stands still is a failure, too: it would do so for ever.
+            std::thread::spawn(move || {
+                let mut lab = array_of(controller, &set, &[]);
+                let requests = [
+                    (MS, Write, 0, 20),
+                    (MS + 100 * US, Write, 16, 20),
+                    (MS + 200 * US, Write, 30, 4),
+                ];
+                let outcome = run(&mut lab, &requests);
+                done.send(outcome.done.iter().all(|d| d.0 == 0)).unwrap();
+            });
+            let limit = std::time::Duration::from_secs(60);
+            assert_eq!(ended.recv_timeout(limit), Ok(true), "{controller}");
+        }
     }
 }
 
@@ -677,6 +687,117 @@ fn twinstor_splits_a_deep_stream_only() {
     assert!(deep > 85, "512 KB outstanding: {deep} %");
     let (shallow, _) = share(2, 0);
     assert!(shallow < 80, "64 KB outstanding: {shallow} %");
+}
+
+/// Two writes at once to the first two units of a row: when the member of the second gets its first
+/// command, and when the member of the first has had its last.
+fn two_writes_to_a_row(controller: &str, set: &str) -> (i64, i64) {
+    let set = format!("write_back = false\nbattery = false\nmember_write_cache = false\n{set}");
+    let requests = [(0, Write, 0, 8), (0, Write, 16, 8)];
+    let outcome = run(&mut array_of(controller, &set, &[]), &requests);
+    let of = |device: &'static str| outcome.lines.iter().filter(move |l| l.device == device);
+    let second = of("m1").map(|l| l.arrival).min().unwrap();
+    let first = of("m0").map(|l| l.acknowledged).max().unwrap();
+    (second, first)
+}
+
+#[test]
+fn only_without_cache_and_parity_a_row_takes_two_writes_at_once() {
+    for controller in ["raid0-4", "3w5400-raid0-4"] {
+        let (second, first) = two_writes_to_a_row(controller, "");
+        assert!(second < first, "{controller}: {second} {first}");
+    }
+    for (controller, set) in [
+        ("raid5-ide-8", "cache_kb = 0"),
+        ("raid0-4", "cache_kb = 64"),
+    ] {
+        let (second, first) = two_writes_to_a_row(controller, set);
+        assert!(second >= first, "{controller}: {second} {first}");
+    }
+}
+
+#[test]
+fn a_full_cache_keeps_what_was_used_last() {
+    // Room for 128 sectors: eight reads of 16, each in a row of its own. The ninth takes the place
+    // of the first.
+    let rows = (0..9).chain([8, 1, 0]);
+    let requests: Vec<_> = rows
+        .zip(0..)
+        .map(|(row, i)| (i * 50 * MS, Read, row * 7 * 16, 16))
+        .collect();
+    let outcome = run(
+        &mut array_of("raid5-ide-8", "cache_kb = 64", &[]),
+        &requests,
+    );
+    let hits: Vec<_> = outcome.host().map(|l| l.hit.as_str()).collect();
+    assert_eq!(hits[..9], ["miss"; 9]);
+    assert_eq!(hits[9..], ["hit", "hit", "miss"]);
+}
+
+#[test]
+fn a_row_that_is_all_new_does_not_wait_for_more() {
+    let requests = [(0, Write, 0, 7 * 16), (0, Write, 10 * 7 * 16, 16)];
+    let outcome = run(&mut array_of("raid5-ide-8", "", &[]), &requests);
+    let medium = |lbn: u64| {
+        let line = outcome.host().find(|l| l.lbn == lbn).unwrap();
+        line.medium.unwrap()
+    };
+    assert!(medium(0) < 100 * MS, "{}", medium(0));
+    assert!(medium(1120) > 100 * MS, "{}", medium(1120));
+}
+
+#[test]
+fn what_the_cache_holds_of_a_row_is_not_read_for_its_parity() {
+    let requests = [(0, Read, 0, 7 * 16), (500 * MS, Write, 0, 8)];
+    let outcome = run(&mut array_of("raid5-ide-8", "", &[]), &requests);
+    assert_eq!((outcome.members("R"), outcome.members("W")), (7, 2));
+}
+
+#[test]
+fn a_cache_is_written_out_when_so_much_of_it_is_new() {
+    // Half of 64 KB are four blocks of 8 KB; a fifth is too much. When the first of them is on the
+    // members, and the last.
+    let written = |blocks: i64| {
+        let requests: Vec<_> = (0..blocks)
+            .map(|i| (i * MS, Write, i as u64 * 7 * 16, 16))
+            .collect();
+        let set = "cache_kb = 64\ndestage_above_permille = 500";
+        let outcome = run(&mut array_of("raid5-ide-8", set, &[]), &requests);
+        let media: Vec<i64> = outcome.host().map(|l| l.medium.unwrap()).collect();
+        (*media.iter().min().unwrap(), *media.iter().max().unwrap())
+    };
+    assert!(written(4).0 > 100 * MS, "{:?}", written(4));
+    assert!(written(5).1 < 100 * MS, "{:?}", written(5));
+}
+
+#[test]
+fn parity_of_a_degraded_read_takes_its_time() {
+    // Eight sectors of seven members at 1 MB/s, instead of a million.
+    let time = |rate: u32| {
+        let set = format!("xor_mb_s = {rate}");
+        let mut lab = array_of("raid5-ide-8", &set, &[(0, 0)]);
+        run(&mut lab, &[(MS, Read, 0, 8)]).done[0].1
+    };
+    let bytes = 8 * 7 * 512;
+    assert_eq!(time(1) - time(1_000_000), bytes * 1000 - bytes / 1000);
+}
+
+#[test]
+fn other_reads_make_no_stream_deep() {
+    // Forty reads of 8 KB all over, and three that go on where the one before them ended: in turn to
+    // both members, as all of them, and not to the one of their stretch.
+    let mut requests: Vec<_> = (0..40)
+        .map(|i| (0, Read, 1024 + i * 37 % 150 * 16, 16))
+        .collect();
+    requests.extend((0..4).map(|i| (0, Read, i * 16, 16)));
+    let set = "stripe_unit_kb = 64\nmax_tags = 64";
+    let outcome = run(&mut array_of("twinstor-2", set, &[]), &requests);
+    let stream = outcome
+        .lines
+        .iter()
+        .filter(|l| l.device != "disk0" && (16..64).contains(&l.lbn));
+    let devices: std::collections::BTreeSet<&str> = stream.map(|l| l.device.as_str()).collect();
+    assert_eq!(devices.len(), 2, "{devices:?}");
 }
 
 /// A card of one drive or more that stores and forwards, and one that cuts through: when the host

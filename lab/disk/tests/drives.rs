@@ -440,6 +440,40 @@ fn faults_are_checked() {
     }
 }
 
+#[test]
+fn refused_commands_have_the_slots_that_they_would_have_had() {
+    let fault = "[[fault]]\nunit = \"disk0\"\nafter_marker_ns = 0\n";
+    let mut lab = lab(&format!("{}{fault}", scsi(1)));
+    lab.reset(0, "cell", 1).unwrap();
+    for i in 0..3 {
+        lab.submit(MS, 0, Read, i * 8, 8, i).unwrap();
+    }
+    finish(&mut lab);
+    let lines = parse_trace(&read_trace(&mut lab));
+    let said: Vec<_> = lines
+        .iter()
+        .map(|l| (l.hit.as_str(), l.slot, l.depth))
+        .collect();
+    assert_eq!(said, [("failed", 0, 1), ("failed", 1, 2), ("failed", 2, 3)]);
+}
+
+#[test]
+fn commands_of_null_units_are_not_outstanding() {
+    let null = "[[unit]]\nname = \"null\"\nnull_latency_ns = 1000\n";
+    let mut lab = lab(&format!("{}{null}", scsi(1)));
+    lab.submit(0, 0, Read, 1_000_000, 8, 0).unwrap();
+    for i in 1..4 {
+        lab.submit(0, 1, Read, 0, 8, i).unwrap();
+    }
+    assert_eq!(lab.outstanding(), 1);
+    lab.advance(1000);
+    let null = std::iter::from_fn(|| lab.completion());
+    assert_eq!(null.map(|c| c.cookie).collect::<Vec<_>>(), [1, 2, 3]);
+    assert_eq!(lab.outstanding(), 1, "the drive is still at it");
+    finish(&mut lab);
+    assert_eq!(lab.outstanding(), 0);
+}
+
 /// Read-ahead is worked out when the next request comes, however late: each drive of the catalogue
 /// after an hour and after ninety days, first on the track where it stopped, then elsewhere.
 #[test]

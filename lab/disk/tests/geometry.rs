@@ -287,6 +287,17 @@ fn gaps_between_zones_hold_nothing() {
 }
 
 #[test]
+fn a_track_ends_with_its_last_sector() {
+    // 0 1 . 2 | 3 4 5 . and so on.
+    let zone = tiny(0, &[2, 7]);
+    let geometry = Geometry::of_zones(&[zone], Layout::default(), 2, 2, 4 * SECTOR_PS).unwrap();
+    for (lbn, slots) in [(0, 4), (3, 3), (6, 4)] {
+        let track = geometry.track(lbn);
+        assert_eq!(geometry.slot_ps(&track, track.end), slots * SECTOR_PS);
+    }
+}
+
+#[test]
 fn layouts_that_cannot_be_are_refused() {
     let message = |zone: ZoneSpec, sparing| {
         let layout = layout(sparing);
@@ -312,6 +323,10 @@ fn layouts_that_cannot_be_are_refused() {
     assert!(message(ends, Sparing::None).contains("must end before cylinder 2"));
     let dense = with(|z| z.sectors_per_track = 10_001);
     assert!(message(dense, Sparing::None).contains("1 to 10000"));
+    let many = Geometry::of_zones(&[tiny(0, &[])], Layout::default(), 4, 1_000_001, 4000);
+    let (field, message) = many.unwrap_err();
+    assert_eq!(field, "heads");
+    assert!(message.contains("over 4000000 tracks"), "{message}");
 }
 
 /// The schemes.

@@ -6,6 +6,8 @@ mod common;
 use common::{closed_loop, finish, lab_of, lab_of_all, run, small_drive, small_lab, test_bus};
 use common::{parse_trace, read_trace, MS, US};
 use spindle_disk::Op::{Flush, Read, Write, WriteFua};
+use spindle_replay::requests::Measured;
+use spindle_replay::validation;
 
 const TENTH: i64 = MS / 10;
 
@@ -692,4 +694,28 @@ fn appended_writes_pass_no_write_that_is_overdue() {
         with < 20 * MS && 2 * with < without,
         "{with} ns, {without} ns without"
     );
+}
+
+#[test]
+fn a_measured_trace_is_replayed_one_request_after_the_other() {
+    let measured = |lbn, think_ns| Measured {
+        op: Read,
+        lbn,
+        sectors: 1,
+        service_ns: 0,
+        think_ns,
+    };
+    let requests = [measured(50, 3 * MS), measured(20, 0), measured(700, 0)];
+    let times = validation::replay(&mut small_lab(""), &requests).unwrap();
+    assert_eq!(times.len(), 3);
+    let second = times[0] + 3 * MS;
+    let third = second + times[1];
+    let given = [
+        (0, Read, 50, 1),
+        (second, Read, 20, 1),
+        (third, Read, 700, 1),
+    ];
+    let lines = run(&mut small_lab(""), &given);
+    let served: Vec<_> = lines.iter().map(|l| l.acknowledged - l.arrival).collect();
+    assert_eq!(times, served);
 }

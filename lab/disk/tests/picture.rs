@@ -213,6 +213,28 @@ fn show_takes_a_drive_file() {
 }
 
 #[test]
+fn show_has_the_skews_of_a_zone() {
+    let (good, json, err) = show(&["deskstar-75gxp", "--json"]);
+    assert!(good, "{err}");
+    let page: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let outer = &page["zones"][0];
+    assert_eq!(outer["track_skew_sectors"], 100);
+    assert_eq!(outer["cylinder_skew_sectors"], 125);
+    let (good, text, err) = show(&["deskstar-75gxp"]);
+    assert!(good, "{err}");
+    let words = |line: &'_ str| {
+        line.split_whitespace()
+            .map(String::from)
+            .collect::<Vec<_>>()
+    };
+    let row = text
+        .lines()
+        .map(words)
+        .find(|w| w.get(3).is_some_and(|w| w == "694"));
+    assert_eq!(row.unwrap()[4..6], ["100", "125"]);
+}
+
+#[test]
 fn show_says_what_it_cannot_read_or_write() {
     let known = "no entry \"deskstar\"; there are: ";
     let err = message(&["deskstar", "--svg", "-"]);

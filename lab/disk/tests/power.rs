@@ -79,6 +79,35 @@ fn power_cut_tears_the_write_under_the_head() {
 }
 
 #[test]
+fn marks_before_a_power_cut_stand_behind_what_was_acknowledged() {
+    // Both are acknowledged at once, the first at the time of the mark, and on no medium yet.
+    let mut lab = small_lab("");
+    lab.submit(0, 0, Write, 50, 10, 0).unwrap();
+    lab.advance(10 * US);
+    assert_eq!(lab.completion().unwrap().acknowledged_ns, 10 * US);
+    lab.mark(10 * US, "between").unwrap();
+    lab.submit(2 * MS, 0, Write, 300, 10, 1).unwrap();
+    lab.advance(3 * MS);
+    assert_eq!(lab.completion().unwrap().cookie, 1);
+    lab.mark(3 * MS, "behind").unwrap();
+    assert_eq!(lab.cut_power(4 * MS).unwrap().len(), 2);
+    let trace = trace_of(&mut lab);
+    let lines = [
+        " W 50 10 ",
+        "# between ",
+        " W 300 10 ",
+        "# behind ",
+        "# power cut ",
+    ];
+    let places = lines.map(|line| {
+        trace
+            .find(line)
+            .unwrap_or_else(|| panic!("{line}: {trace}"))
+    });
+    assert!(places.is_sorted(), "{trace}");
+}
+
+#[test]
 fn power_cut_after_a_flush_takes_only_later_writes() {
     // Two writes on different tracks, a flush, and a write after it.
     let mut lab = small_lab("");

@@ -325,6 +325,15 @@ fn blkparse_issued() {
 }
 
 #[test]
+fn blkparse_summary_may_begin_with_the_total() {
+    let (events, _) = BLKPARSE.split_once("CPU0").unwrap();
+    for first in ["Total (8,0):", "Throughput (R/W): 1KiB/s / 2KiB/s"] {
+        let text = format!("{events}{first}\nEvents (8,0): 16 entries\n");
+        assert_eq!(rows(&read(&text)), rows(&read(BLKPARSE)));
+    }
+}
+
+#[test]
 fn blkparse_queued() {
     let options = Options {
         format: Some(Format::Blkparse),

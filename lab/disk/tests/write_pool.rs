@@ -35,16 +35,18 @@ fn as_many_extents_as_fit_are_sorted() {
 
 #[test]
 fn a_full_pool_waits_for_the_medium() {
-    // 40 sectors from five writes; the sixth gets room when the first, sectors 10 to 17, is on the
-    // medium.
-    let mut requests: Vec<_> = [10, 90, 30, 70, 50].map(|lbn| (0, Write, lbn, 8)).into();
-    requests.push((0, Write, 110, 1));
-    let lines = run(&mut small_lab(POOL), &requests);
-    assert_eq!(lines[0].medium, Some(MS + 8 * MS / 10));
-    assert_eq!(
-        (lines[5].start, lines[5].acknowledged),
-        (1_800_000, 1_801_000)
-    );
+    // 40 sectors from five writes, or one less; the sixth, for which that is not enough, gets room
+    // when the first, sectors 10 to 17, is on the medium.
+    for (fifth, sixth) in [(8, 1), (7, 2)] {
+        let mut requests: Vec<_> = [10, 90, 30, 70].map(|lbn| (0, Write, lbn, 8)).into();
+        requests.extend([(0, Write, 50, fifth), (0, Write, 110, sixth)]);
+        let lines = run(&mut small_lab(POOL), &requests);
+        assert_eq!(lines[0].medium, Some(MS + 8 * MS / 10));
+        assert_eq!(
+            (lines[5].start, lines[5].acknowledged),
+            (1_800_000, 1_800_000 + sixth as i64 * US)
+        );
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The agent as an ordinary program of a POSIX system and of Windows: a job from a file, the report read by the lab."""
 
+import signal
 import subprocess
 
 import pytest
@@ -10,12 +11,18 @@ from lab.guest.tests import platforms
 
 ECHO = {"posix": "echo", "windows": "cmd /c echo"}
 FAIL = {"posix": "sh -c false", "windows": "cmd /c exit 1"}
+LINE_LEN_MAX = 4096
+"""As in agent/platform.h."""
 LEAVE = {"posix": "sh leave", "windows": "cmd /c start /b ping -n 30 127.0.0.1"}
 
 
 @pytest.fixture(scope="session", params=["posix", pytest.param("windows", marks=pytest.mark.slow)])
 def spindle_agent(request, tmp_path_factory):
     return platforms.build(request.param, "spindle-agent", tmp_path_factory.mktemp("agent"))
+
+
+POSIX = pytest.mark.parametrize("spindle_agent", ["posix"], indirect=True)
+"""For what is asked of the agent by the means of a POSIX system."""
 
 
 def do(spindle_agent, folder, *lines: str, options: tuple[str, ...] = ()) -> tuple[agent.Report, bytes]:
@@ -109,10 +116,49 @@ def test_a_setting_is_read_back(spindle_agent, tmp_path):
         assert (report.done, report.problem, file.read_text()) == (True, None, "new")
 
 
+@POSIX
+def test_a_setting_that_reads_otherwise_is_a_failure(spindle_agent, tmp_path):
+    """As of a file of the kernel that takes a value and does something else."""
+    (tmp_path / "setting").write_text("longer")
+    report, _ = do(spindle_agent, tmp_path, f"set {tmp_path / 'setting'} new", "poweroff")
+    assert report.problem == f'the guest reports: set {tmp_path / "setting"}: wrote "new", reads "newger"'
+
+
 def test_the_command_at_the_end(spindle_agent, tmp_path):
     mark = spindle_agent.path(tmp_path / "ended")
     do(spindle_agent, tmp_path, "poweroff", options=("--end", f"echo over >{mark}"))
     assert (tmp_path / "ended").read_text().strip() == "over"
+
+
+def script(folder, text):
+    """A job's line that gives a text to the shell."""
+    (folder / "script").write_text(text)
+    return f"exec sh {folder / 'script'}"
+
+
+@POSIX
+def test_lines_of_output_without_an_end_or_too_long(spindle_agent, tmp_path):
+    """The last line counts without its end, too; one that was cut says so, because its number may be another one."""
+    line = script(tmp_path, f"printf 'metric a%0{LINE_LEN_MAX}d 12345\\n' 0\nprintf 'metric b 7'\n")
+    report, _ = do(spindle_agent, tmp_path, "cell one 7", line, "end", "poweroff")
+    cell = report.cells["one"]
+    assert cell.metrics == {"b": 7}
+    kept = LINE_LEN_MAX - len("metric a")
+    assert cell.problem == f"the workload printed a metric twice or without a number: 'metric a{'0' * kept} [cut]'"
+
+
+@POSIX
+def test_a_signal_is_named(spindle_agent, tmp_path):
+    report, _ = do(spindle_agent, tmp_path, "cell one 7", script(tmp_path, "kill -9 $$\n"), "end", "poweroff")
+    assert report.cells["one"].exit_status == 128 + signal.SIGKILL
+    assert "exec sh: killed by signal 9 (Killed)" in report.cells["one"].problem
+
+
+def test_a_long_job_is_read_to_its_end(spindle_agent, tmp_path):
+    """It is read page by page."""
+    echo, words = ECHO[spindle_agent.platform], [f"{number}.{'x' * 300}" for number in range(40)]
+    report, _ = do(spindle_agent, tmp_path, "cell one 7", *(f"exec {echo} {word}" for word in words), "end", "poweroff")
+    assert (report.done, report.problem, report.cells["one"].said) == (True, None, words)
 
 
 def test_a_job_without_its_end(spindle_agent, tmp_path):

@@ -19,6 +19,7 @@ QEMU = BUILD / "qemu" / "qemu-system-x86_64"
 SECTORS = 60036480
 """Of a Deskstar 75GXP."""
 POWER_CUT_STATUS = 80
+TIME_LIMIT_STATUS = 70
 TIMEOUT_S = 20
 
 
@@ -121,3 +122,39 @@ def test_closed_node_is_flushed_and_forgotten(tmp_path):
     assert "# drained 1 commands now_ns " in (tmp_path / "io.trace").read_text()
     with open(tmp_path / "disk1.img", "rb") as file:
         assert file.read(16384) == bytes(8192) + b"\1" * 4096 + bytes(4096)
+
+
+def written(work, words, **options):
+    """Write to the first disk and close its node; the beginning of its file, and the requests in the trace."""
+    with Monitor(work) as qemu:
+        assert qemu.add("d", "disk0", trace="io.trace", **options) is None
+        assert "return" in qemu.ask("human-monitor-command", **{"command-line": f'qemu-io d "aio_write -q {words}"'})
+        assert "return" in qemu.ask("blockdev-del", **{"node-name": "d"})
+    with open(work / "disk0.img", "rb") as file:
+        data = file.read(8192)
+    lines = [line.split() for line in (work / "io.trace").read_text().splitlines() if not line.startswith("#")]
+    return data, [(words[1], words[-1]) for words in lines if words[1] in "WU"]
+
+
+def test_first_sector_of_a_disk_is_data(tmp_path):
+    """Only the job disk has a control sector: a disk's boot sector and superblock are data."""
+    assert written(tmp_path, "-P 1 0 4k") == (b"\1" * 4096 + bytes(4096), [("W", "cached")])
+
+
+def test_forced_write_goes_through_the_cache(tmp_path):
+    assert written(tmp_path, "-f -P 1 4k 4k") == (bytes(4096) + b"\1" * 4096, [("U", "through")])
+
+
+@pytest.mark.parametrize(("on", "how"), [(True, "cached"), (False, "through")])
+def test_write_cache_is_that_of_the_option(tmp_path, on, how):
+    assert written(tmp_path, "-P 1 0 4k", **{"write-cache": on})[1] == [("W", how)]
+
+
+def test_limit_of_time_is_in_seconds(tmp_path):
+    limit_s, began = 2, time.monotonic()
+    with Monitor(tmp_path) as qemu:
+        assert qemu.add("j", "job", **{"time-limit-s": limit_s}) is None
+        _, said = qemu.process.communicate(timeout=TIMEOUT_S)
+    assert qemu.process.returncode == TIME_LIMIT_STATUS, said
+    assert time.monotonic() - began >= limit_s
+    assert f"within {limit_s} virtual seconds (time-limit-s)".encode() in said
