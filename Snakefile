@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Table of contents: what is measured (config/), the stages' rules, and the targets.
+# Table of contents: what is measured (config/), the stages' rules, and the targets. Each stage has its rules in a file of
+# its folder, and the functions that they call in common.smk beside it.
 #
 #   snakemake --profile config/profiles/quick                      the reports of one profile
 #   snakemake --profile config/profiles/quick PAPER.report         one paper's; PAPER is a folder of paper/
@@ -38,16 +39,10 @@ BUILD = str(paths.BUILD)
 PYTHON = sys.executable
 
 
-def page_parts(folder):
-    """What all pages share."""
-    return [f"{folder}/page/{name}" for name in ("page.css", "page.js", "plotly.min.js")]
-
-
-def report_of(paper):
-    """What makes up one paper's report."""
-    folder = f"results/{PROFILE}/{paper.id}"
-    pages = [f"{folder}/report.html", *page_parts(f"results/{PROFILE}")]
-    return [f"{folder}/report.pdf", *pages, f"{folder}/summary.json"]
+include: "lab/common.smk"
+include: "analysis/common.smk"
+include: "paper/common.smk"
+include: "notebooks/common.smk"
 
 
 MEASURED = [paths.result_path(PROFILE, cell.id) for run in RUNS.values() for cell in run.cells]
@@ -61,10 +56,6 @@ REPORT = list(
         ]
     )
 )
-
-
-wildcard_constraints:
-    profile="smoke|quick|full|sensitivity|guests",
 
 
 onstart:
@@ -126,7 +117,6 @@ for paper in papers.every():
 
 
 include: "lab/lab.smk"
-include: "workloads/workloads.smk"
 include: "analysis/analysis.smk"
 include: "paper/paper.smk"
 include: "notebooks/notebooks.smk"

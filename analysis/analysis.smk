@@ -35,75 +35,6 @@ localrules:
     claims_tried,
 
 
-def below(paper):
-    """Paths of files, each from its place in the repository."""
-    return lambda *names: [f"paper/{paper.id}/{name}" for name in names]
-
-
-def data_code(paper):
-    """What a paper's data depend on, beside its cells and numbers."""
-    files = below(paper)(*(path.name for path in paper.code()))
-    return [*ANALYSIS_CODE, *files, *below(paper)("paper.yaml")]
-
-
-def ids_of(name, table):
-    """The cells of a paper's table in this profile; of a report in the midst of measuring, those that have a result."""
-    return cell_list.cell_ids(PROFILE, name, table, HELD)
-
-
-def results_of(name, table):
-    """Result files of these cells."""
-    return [paths.result_path(PROFILE, cell) for cell in ids_of(name, table)]
-
-
-def cells_file(name, table):
-    """The list of these cells."""
-    return f"{RESULTS}/{name}/cells/{table}.txt"
-
-
-def committed(paper):
-    """The reference numbers of a paper, if it has any."""
-    return below(paper)(*(f"reference/{path.name}" for path in sorted(paper.reference.glob("*.csv"))))
-
-
-def there(paper, *names):
-    """Those of a paper's files that there are."""
-    return below(paper)(*(name for name in names if (paper.folder / name).is_file()))
-
-
-def published_of(paper, table):
-    """Files with a table's printed numbers, and what else it is made from; a table of our own may have none."""
-    beside = [f"paper/{name}/published/{path.name}" for name, path in papers.beside(table)]
-    return [*there(paper, f"published/{table}.csv", *paper.tables[table].files), *beside]
-
-
-def data_inputs(wildcards):
-    """Everything that a table's data are made from."""
-    paper, table = DATA[wildcards.data]
-    drives = [f"{BUILD}/disk/show/{drive}.json" for _, drive in paper.tables[table].drives]
-    measured = [*results_of(paper.id, table), cells_file(paper.id, table)] if table in paper.measured else []
-    return [*published_of(paper, table), *data_code(paper), "config/schemas/result.schema.json", *drives, *measured]
-
-
-def data_arguments(wildcards):
-    """What the command line needs to know of a table."""
-    paper, table = DATA[wildcards.data]
-    drives = [f"--drive {side}={BUILD}/disk/show/{drive}.json" for side, drive in paper.tables[table].drives]
-    measured = [f"--results {RESULTS} --cells {cells_file(paper.id, table)}"] if table in paper.measured else []
-    return " ".join([f"--paper {paper.id} --table {table}", *drives, *measured])
-
-
-def table_files(name, tables, before=""):
-    """Table data of these tables."""
-    return [f"{RESULTS}/{name}/tables/{before}{table}.csv" for table in tables]
-
-
-def both_files(name, tables):
-    """Table data of these tables, and what was made of them from the reference."""
-    from_reference = [table for table in tables if table in papers.paper(name).committed]
-    return table_files(name, tables) + table_files(name, from_reference, "reference.")
-
-
 rule table_cells:
     output:
         f"{RESULTS}/{{paper}}/cells/{{cells_of}}.txt",
@@ -113,8 +44,10 @@ rule table_cells:
         # A new sheet or plan makes a new list.
         cells=lambda wildcards: identity.digest(ids_of(wildcards.paper, wildcards.cells_of)),
     shell:
-        "{PYTHON} -m analysis.cell_list --profile {PROFILE} --paper {wildcards.paper} --table {wildcards.cells_of} "
-        "--out {output} {GIVEN_HELD} 2>&1 | tee {log}"
+        logged(
+            f"analysis.cell_list --profile {PROFILE} {GIVEN_HELD} "
+            "--paper {wildcards.paper} --table {wildcards.cells_of} --out {output}"
+        )
 
 
 rule table_data:
@@ -127,7 +60,7 @@ rule table_data:
     params:
         given=data_arguments,
     shell:
-        "{PYTHON} -m analysis.tables {params.given} --out {output} 2>&1 | tee {log}"
+        logged("analysis.tables {params.given} --out {output}")
 
 
 rule table_committed:
@@ -140,8 +73,7 @@ rule table_committed:
     log:
         f"{RESULTS}/logs/{{paper}}.reference.{{table}}.csv.log",
     shell:
-        "{PYTHON} -m analysis.tables --paper {wildcards.paper} --table {wildcards.table} --reference --out {output} "
-        "2>&1 | tee {log}"
+        logged("analysis.tables --paper {wildcards.paper} --table {wildcards.table} --reference --out {output}")
 
 
 rule reference_page:
@@ -158,8 +90,10 @@ rule reference_page:
     log:
         f"{RESULTS}/logs/{{paper}}.reference_page.log",
     shell:
-        "{PYTHON} -m analysis.reference_page --paper {wildcards.paper} --results {RESULTS} --cells {input.cells} "
-        "--tables {RESULTS}/{wildcards.paper}/tables --out {output} 2>&1 | tee {log}"
+        logged(
+            f"analysis.reference_page --results {RESULTS} --tables {RESULTS}/{{wildcards.paper}}/tables "
+            "--paper {wildcards.paper} --cells {input.cells} --out {output}"
+        )
 
 
 rule deviations:
@@ -176,8 +110,10 @@ rule deviations:
     log:
         f"{RESULTS}/logs/{{paper}}.deviations.log",
     shell:
-        "{PYTHON} -m analysis.deviations --paper {wildcards.paper} --results {RESULTS} --cells {input.cells} "
-        "--tables {RESULTS}/{wildcards.paper}/tables --out {output} 2>&1 | tee {log}"
+        logged(
+            f"analysis.deviations --results {RESULTS} --tables {RESULTS}/{{wildcards.paper}}/tables "
+            "--paper {wildcards.paper} --cells {input.cells} --out {output}"
+        )
 
 
 rule summary:
@@ -193,8 +129,10 @@ rule summary:
     log:
         f"{RESULTS}/logs/{{paper}}.summary.log",
     shell:
-        "{PYTHON} -m analysis.summary --paper {wildcards.paper} --tables {RESULTS}/{wildcards.paper}/tables "
-        "--reference {input.reference} --out {output} 2>&1 | tee {log}"
+        logged(
+            f"analysis.summary --tables {RESULTS}/{{wildcards.paper}}/tables "
+            "--paper {wildcards.paper} --reference {input.reference} --out {output}"
+        )
 
 
 # Profile `sensitivity`: each claim's verdict under other assumptions (analysis/sensitivity.py).
@@ -218,8 +156,10 @@ rule claims_tried:
     log:
         f"{RESULTS}/logs/{{paper}}.sensitivity.log",
     shell:
-        "{PYTHON} -m analysis.sensitivity --paper {wildcards.paper} --results {RESULTS} --out {output.page} "
-        "--csv {output.csv} 2>&1 | tee {log}"
+        logged(
+            f"analysis.sensitivity --results {RESULTS} "
+            "--paper {wildcards.paper} --out {output.page} --csv {output.csv}"
+        )
 
 
 # From the traces of chosen cells to the I/O summary, and to what a paper itself makes of them.
@@ -240,8 +180,10 @@ for paper in ALL:
         params:
             paper=paper.id,
         shell:
-            "{PYTHON} -m analysis.traced --paper {params.paper} --results {RESULTS} --cells {input.cells} "
-            "--out {RESULTS}/{params.paper}/tables 2>&1 | tee {log}"
+            logged(
+                f"analysis.traced --results {RESULTS} --out {RESULTS}/{{params.paper}}/tables "
+                "--paper {params.paper} --cells {input.cells}"
+            )
 
 
 # Numbers of other guests beside the lean one's. No report asks for it.
@@ -255,4 +197,4 @@ rule guests_table:
     log:
         f"{RESULTS}/logs/guests-table.log",
     shell:
-        "{PYTHON} -m analysis.guests --profile {PROFILE} --results {RESULTS} --out {output.page} >{log} 2>&1"
+        logged(f"analysis.guests --profile {PROFILE} --results {RESULTS} --out {{output.page}}")

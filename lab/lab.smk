@@ -12,60 +12,12 @@
 
 from pathlib import Path
 
-
-def built_files(name):
-    """The receipt of a built thing, and its stamp. What it consists of is no output: Snakemake would remove that before
-    the rule holds the lock, under the feet of whoever boots it. A missing file is found by its receipt."""
-    return [f"{BUILD}/{name}/{built.RECEIPT}", f"{BUILD}/{name}/{built.stamp(name)}"]
-
-
-def build_command(name, step, command):
-    """Shell command that builds a thing and writes its receipt, as a step (lab/cell/step.py) that holds it alone."""
-    return f"{PYTHON} -m lab.cell.step --alone {name} {step} -- {PYTHON} -m lab.cell.built {name} -- {command}"
-
-
-STEP = f"{PYTHON} -m lab.cell.step"
+STEP = call("lab.cell.step")
 MODEL = built_files("disk")
 QEMU = built_files("qemu")
 GUEST = built_files("guest")
 VOLUMES = built_files("volumes")
 BINDINGS = built_files("bindings")
-
-
-def guest_files(run):
-    """The guest that a run boots."""
-    return built_files(run.guest.thing)
-
-
-def workload_image(name):
-    """A workload's image, its receipt and its stamp."""
-    return built_files(f"workloads/{name}")
-
-
-def image_files(image):
-    """Files of an image of a file system. While something is not built that makes it, nobody knows its name: then it is
-    a note that the image was asked for."""
-    files = PLAN.image_paths(image)
-    if files is None:
-        # Nor does anybody know then whether papers share it.
-        return [f"{BUILD}/filesystems/.{image_title(image, image.paper != PAPERS[0])}.asked"]
-    return [str(path) for path in files]
-
-
-def image_title(image, with_paper):
-    """An image's name, with its paper behind it where that says more."""
-    return f"{image.name}.{image.paper}" if with_paper else image.name
-
-
-def volume_tools(array):
-    """What a software array needs."""
-    return VOLUMES if volumes.software(array) else []
-
-
-def start_image(run):
-    """The image that a run's disk starts from, if it has a file system."""
-    start = identity.start_of(run)
-    return [] if start is None else image_files(start)
 
 
 WORKLOADS = list(dict.fromkeys(name for run in RUNS.values() for name in run.workloads))
@@ -89,7 +41,7 @@ rule model:
         f"{BUILD}/logs/model.log",
     threads: workflow.cores
     shell:
-        "{BUILD_MODEL}"
+        BUILD_MODEL
 
 
 rule bindings:
@@ -113,7 +65,8 @@ rule qemu:
         f"{BUILD}/logs/qemu.log",
     threads: workflow.cores
     shell:
-        "{BUILD_MODEL} && SPINDLE_JOBS={threads} "
+        BUILD_MODEL
+        + " && SPINDLE_JOBS={threads} "
         + build_command("qemu", "--share disk --name QEMU --about '4 min' --log {log}", "lab/qemu/build.sh")
 
 
@@ -123,7 +76,7 @@ rule guest:
     log:
         f"{BUILD}/logs/guest.log",
     shell:
-        build_command("guest", "--name 'guest image' --about '2 min' --log {log}", f"{PYTHON} -m lab.guest.build")
+        build_command("guest", "--name 'guest image' --about '2 min' --log {log}", call("lab.guest.build"))
 
 
 rule volumes:
@@ -132,9 +85,7 @@ rule volumes:
     log:
         f"{BUILD}/logs/volumes.log",
     shell:
-        build_command(
-            "volumes", "--name 'volume managers' --about '30 s' --log {log}", f"{PYTHON} -m lab.volumes.build"
-        )
+        build_command("volumes", "--name 'volume managers' --about '30 s' --log {log}", call("lab.volumes.build"))
 
 
 # No report asks for these: only rows that name such a guest do. It takes the locks that it needs itself.
@@ -153,8 +104,8 @@ for guest in sorted({run.guest.name for run in RUNS.values() if not run.guest.le
         params:
             guest=guest,
         shell:
-            "{STEP} --name 'guest {params.guest}' --about '5 min' --log {log} -- "
-            "{PYTHON} -m lab.guests.prepare {params.guest}"
+            f"{STEP} --name 'guest {{params.guest}}' --about '5 min' --log {{log}} -- "
+            + call("lab.guests.prepare {params.guest}")
 
 
 for name in WORKLOADS:
@@ -172,7 +123,7 @@ for name in WORKLOADS:
             build_command(
                 "workloads/{params.workload}",
                 "--name 'workload {params.workload}' --about '10 s' --log {log}",
-                f"{PYTHON} -m workloads.build {{params.workload}}",
+                call("workloads.build {params.workload}"),
             )
 
 
@@ -202,8 +153,9 @@ for image in IMAGES.values():
             + ("" if image.paper == PAPERS[0] else f" --paper {image.paper}")
             + (f" --asked {image_files(image)[0]}" if PLAN.image_paths(image) is None else ""),
         shell:
-            "{STEP} --share disk --share guest --share qemu --name 'image {params.image}' --about '{params.about}' --log {log} -- "
-            "{PYTHON} -m lab.cell.images {params.what}"
+            f"{STEP} --share disk --share guest --share qemu "
+            "--name 'image {params.image}' --about '{params.about}' --log {log} -- "
+            + call("lab.cell.images {params.what}")
 
 
 rule lab:
@@ -228,7 +180,7 @@ rule drive:
         # The program that shows it.
         sources=built.thing_sources(built.THINGS["disk"]),
     shell:
-        "{BUILD}/disk/release/spindle-disk show {wildcards.drive} --json >{output} 2>{log}"
+        f"{BUILD}/disk/release/spindle-disk show {{wildcards.drive}} --json >{{output}} 2>{{log}}"
 
 
 for run_id, run in ({} if RENDERING else RUNS).items():
@@ -254,4 +206,4 @@ for run_id, run in ({} if RENDERING else RUNS).items():
         params:
             run=run_id,
         shell:
-            "{PYTHON} -m lab.cell.progress --profile {PROFILE} --run {params.run}"
+            call(f"lab.cell.progress --profile {PROFILE} --run {{params.run}}")

@@ -4,11 +4,6 @@
 # missing. `make notebooks` installs Jupyter before.
 
 
-def postmark_of(file_system):
-    """PostMark's cell that the notebooks read."""
-    return f"scsi-virtio.ultrastar-36zx.t64.both.{file_system}.postmark-x0.05.s01"
-
-
 NOTEBOOKS = {
     # Its name, the figures that it leaves, and the cells that it reads.
     "cell_of_a_table": (("trace", "times", "tags"), ["scsi-virtio.ultrastar-36zx.t32.both.rawio-read-random.s01"]),
@@ -16,11 +11,6 @@ NOTEBOOKS = {
     "file_systems": (("where", "again", "waiting"), [postmark_of("ffs"), postmark_of("softupdates")]),
     "your_own_experiment": (("turn",), []),
 }
-
-
-def figures_of(name):
-    """The pictures that a notebook leaves."""
-    return [f"results/smoke/notebooks/{name}-{figure}.png" for figure in NOTEBOOKS[name][0]]
 
 
 if PROFILE == "smoke":

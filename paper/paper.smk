@@ -29,51 +29,6 @@ localrules:
     overview_page,
 
 
-def look_code(name):
-    """Code that decides how a paper's data look, its own and that of all."""
-    paper = papers.paper(name)
-    return [*PAPER_CODE, *below(paper)(*(path.name for path in paper.code(rendering=True)), "paper.yaml")]
-
-
-def page_code(name):
-    """Code and templates of a paper's pages, its own and those of all; the tables' templates are not here."""
-    paper = papers.paper(name)
-    own = [path.name for path in sorted(paper.folder.glob("*.tex.j2")) if path.name.split(".")[0] not in paper.tables]
-    return [*look_code(name), *PAGE_TEMPLATES, *below(paper)(*own)]
-
-
-def table_template(wildcards):
-    """A table's own template, and its words."""
-    paper = papers.paper(wildcards.paper)
-    return there(paper, f"{wildcards.table}.tex.j2", f"published/{wildcards.table}.text.csv")
-
-
-def committed_of(wildcards):
-    """The same table made from the reference numbers, if the report prints some of them."""
-    reference = papers.paper(wildcards.paper).tables[wildcards.table].reference
-    wanted = reference in (papers.FILLED, papers.SHOWN)
-    return table_files(wildcards.paper, [wildcards.table], "reference.") if wanted else []
-
-
-def figure_files(paper, source):
-    """Pictures of a paper."""
-    return [f"{RESULTS}/{paper.id}/figures/{name}.pdf" for name in paper.figures(source)]
-
-
-def report_inputs(wildcards):
-    """What a report's LaTeX asks for."""
-    paper = papers.paper(wildcards.paper)
-    folder = f"{RESULTS}/{paper.id}"
-    tables = [*paper.rendered, *(f"reference.{table}" for table in paper.shown)]
-    return [
-        *(f"{folder}/tables/{table}.tex" for table in tables),
-        *figure_files(paper, papers.NUMBERS),
-        *figure_files(paper, papers.TRACES),
-        f"{folder}/traces.tex",
-        f"{folder}/comparison.tex",
-    ]
-
-
 rule table_tex:
     input:
         NUMBERS_CODE,
@@ -90,8 +45,11 @@ rule table_tex:
     params:
         reference=lambda wildcards: " ".join(f"--reference {name}" for name in committed_of(wildcards)),
     shell:
-        "{PYTHON} -m paper.render table --paper {wildcards.paper} --table {wildcards.table} --profile {PROFILE} "
-        "--csv {input.csv} {params.reference} --out {output} 2>&1 | tee {log}"
+        logged(
+            f"paper.render table --profile {PROFILE} "
+            "--paper {wildcards.paper} --table {wildcards.table} --csv {input.csv} {params.reference} "
+            "--out {output}"
+        )
 
 
 rule committed_tex:
@@ -107,8 +65,10 @@ rule committed_tex:
     log:
         f"{RESULTS}/logs/{{paper}}.reference.{{table}}.tex.log",
     shell:
-        "{PYTHON} -m paper.render table --paper {wildcards.paper} --table {wildcards.table} --profile {PROFILE} "
-        "--csv {input.csv} --as-reference --out {output} 2>&1 | tee {log}"
+        logged(
+            f"paper.render table --profile {PROFILE} "
+            "--paper {wildcards.paper} --table {wildcards.table} --csv {input.csv} --as-reference --out {output}"
+        )
 
 
 rule comparison_page:
@@ -122,8 +82,10 @@ rule comparison_page:
     log:
         f"{RESULTS}/logs/{{paper}}.comparison.log",
     shell:
-        "{PYTHON} -m paper.comparison_page --paper {wildcards.paper} --deviations {input.deviations} "
-        "--reference {input.reference} --out {output} 2>&1 | tee {log}"
+        logged(
+            "paper.comparison_page --paper {wildcards.paper} --deviations {input.deviations} "
+            "--reference {input.reference} --out {output}"
+        )
 
 
 rule trace_page:
@@ -137,8 +99,10 @@ rule trace_page:
     log:
         f"{RESULTS}/logs/{{paper}}.trace_page.log",
     shell:
-        "{PYTHON} -m paper.trace_page --paper {wildcards.paper} --data {input.data} --summary {input.summary} "
-        "--out {output} 2>&1 | tee {log}"
+        logged(
+            "paper.trace_page --paper {wildcards.paper} --data {input.data} --summary {input.summary} "
+            "--out {output}"
+        )
 
 
 rule lab_page:
@@ -153,7 +117,7 @@ rule lab_page:
     log:
         f"{RESULTS}/logs/{{paper}}.lab.log",
     shell:
-        "{PYTHON} -m paper.lab --results {RESULTS} --cells {input.cells} --out {output} 2>&1 | tee {log}"
+        logged(f"paper.lab --results {RESULTS} " "--cells {input.cells} --out {output}")
 
 
 for paper in ALL:
@@ -174,8 +138,10 @@ for paper in ALL:
             params:
                 paper=paper.id,
             shell:
-                "{PYTHON} -m paper.figures --paper {params.paper} --summary {input.summary} "
-                "--out {RESULTS}/{params.paper}/figures 2>&1 | tee {log}"
+                logged(
+                    f"paper.figures --out {RESULTS}/{{params.paper}}/figures "
+                    "--paper {params.paper} --summary {input.summary}"
+                )
 
     if paper.figures(papers.TRACES):
 
@@ -194,8 +160,10 @@ for paper in ALL:
             params:
                 paper=paper.id,
             shell:
-                "{PYTHON} -m paper.figures --paper {params.paper} --traces {input.data} --results {RESULTS} "
-                "--out {RESULTS}/{params.paper}/figures 2>&1 | tee {log}"
+                logged(
+                    f"paper.figures --results {RESULTS} --out {RESULTS}/{{params.paper}}/figures "
+                    "--paper {params.paper} --traces {input.data}"
+                )
 
 
 rule report_tex:
@@ -212,8 +180,11 @@ rule report_tex:
     params:
         commit=sources.commit(),
     shell:
-        "{PYTHON} -m paper.render report --paper {wildcards.paper} --profile {PROFILE} --summary {input.summary} "
-        "--lab {input.lab} --commit '{params.commit}' --out {output} 2>&1 | tee {log}"
+        logged(
+            f"paper.render report --profile {PROFILE} "
+            "--paper {wildcards.paper} --summary {input.summary} --lab {input.lab} --commit '{params.commit}' "
+            "--out {output}"
+        )
 
 
 rule report_pdf:
@@ -227,7 +198,7 @@ rule report_pdf:
     log:
         f"{RESULTS}/logs/{{paper}}.report.log",
     shell:
-        "{PYTHON} -m paper.build --tex {input.tex} --out {output} --log {log}"
+        call("paper.build --tex {input.tex} --out {output} --log {log}")
 
 
 rule overview_tex:
@@ -246,8 +217,10 @@ rule overview_tex:
     params:
         commit=sources.commit(),
     shell:
-        "{PYTHON} -m paper.overview --profile {PROFILE} --results {RESULTS} --commit '{params.commit}' "
-        "--summary {output.summary} --out {output.tex} 2>&1 | tee {log}"
+        logged(
+            f"paper.overview --profile {PROFILE} --results {RESULTS} "
+            "--commit '{params.commit}' --summary {output.summary} --out {output.tex}"
+        )
 
 
 rule overview_pdf:
@@ -259,7 +232,7 @@ rule overview_pdf:
     log:
         f"{RESULTS}/logs/overview.pdf.log",
     shell:
-        "{PYTHON} -m paper.build --tex {input.tex} --out {output} --log {log}"
+        call("paper.build --tex {input.tex} --out {output} --log {log}")
 
 
 # The pages for a browser. Plotly's own file lies beside them, so that nothing is fetched when they are opened.
@@ -272,7 +245,7 @@ rule page_shared:
     log:
         f"{RESULTS}/logs/page.log",
     shell:
-        "cp {input} {RESULTS}/page/ 2>&1 | tee {log}"
+        f"cp {{input}} {RESULTS}/page/ 2>&1 | tee {{log}}"
 
 
 # It writes the cells' files, too, which lie in the paper's folder page/. They are no output, as Snakemake would remove
@@ -296,8 +269,10 @@ rule paper_page:
     params:
         commit=sources.commit(),
     shell:
-        "{PYTHON} -m paper.page paper --paper {wildcards.paper} --profile {PROFILE} --results {RESULTS} "
-        "--commit '{params.commit}' --out {output} 2>&1 | tee {log}"
+        logged(
+            f"paper.page paper --profile {PROFILE} --results {RESULTS} "
+            "--paper {wildcards.paper} --commit '{params.commit}' --out {output}"
+        )
 
 
 rule overview_page:
@@ -313,5 +288,6 @@ rule overview_page:
     params:
         commit=sources.commit(),
     shell:
-        "{PYTHON} -m paper.page overview --profile {PROFILE} --results {RESULTS} --commit '{params.commit}' "
-        "--out {output} 2>&1 | tee {log}"
+        logged(
+            f"paper.page overview --profile {PROFILE} --results {RESULTS} " "--commit '{params.commit}' --out {output}"
+        )

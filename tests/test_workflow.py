@@ -19,10 +19,6 @@ CELL = "ide-piix.deskstar-75gxp.tnone.both.rawio-read-random.s01"
 ACCEPTED_LINTS = (
     # One locked environment serves all rules.
     "Specify a conda environment or container for each rule.:",
-    # The interpreter, the profile and the like are the same for all rules; they are in the paths of the outputs.
-    "Shell command directly uses variable",
-    # Each stage names its files by a helper or two, beside the rules that use them.
-    "Mixed rules and functions in same snakefile.:",
 )
 
 

@@ -11,11 +11,11 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from lab.cell import cells, config, failures, lock, papers, paths, retry
+from lab.cell import built, cells, config, failures, lock, papers, paths, retry
 from lab.cell.errors import ConfigError, EnvironmentMissing, SpindleError
 
 QUIET = re.compile(r"Select jobs|Execute [0-9]|Will exit after finishing")
@@ -138,6 +138,16 @@ def _begin(profile: str, what: str, say: Say) -> None:
     lock.keep(lock.RESULTS, alone=True, what=what)
     if retry.prepare(profile):
         _check(snakemake(profile, "lab", say=say), f"{what}: the lab")
+
+
+def build_missing(profile: str, things: Iterable[str], what: str, say: Say = tell) -> None:
+    """Build those of these things that were never built here, by the rules of a profile that uses them. One that was
+    built from other sources, or was changed since, stays as it is, so that whoever checks it still finds it. Raises
+    AlreadyRunning while the results are held, and SpindleError where something cannot be built."""
+    receipts = [f"{paths.BUILD}/{name}/{built.RECEIPT}" for name in things if not built.receipt(name, paths.build())]
+    if receipts:
+        with lock.hold(lock.RESULTS, alone=True, what=what):
+            _check(snakemake(profile, *receipts, say=say), what)
 
 
 def report(profile: str, paper: str | None = None, say: Say = tell) -> int:
