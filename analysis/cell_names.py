@@ -22,6 +22,11 @@ def array_of(cell_id: str) -> str | None:
     return SETTING.match(cell_id)["array"]
 
 
+def own_of(cell_id: str) -> list[str]:
+    """The values of its own that an id names, each as `name=value`."""
+    return SETTING.match(cell_id)["set"].split("+")[1:]
+
+
 def drive_of(cell_id: str) -> str:
     """The drive that an id names."""
     return SETTING.match(cell_id)["drive"]

@@ -20,6 +20,7 @@ from analysis import numbers
 from analysis.errors import TableError
 
 PUBLISHED = ("row", "column", "unit", "value", "questioned")
+MARKED = (*PUBLISHED, "mark", "where")
 ABOVE, BELOW = "above", "below"
 MARKS = ("printed", "about", "conflicting", "given", ABOVE, BELOW)
 """As printed; given approximately; the paper has another number for the same, which `where` names; put into the lab, so
@@ -129,13 +130,13 @@ def bounded(entry: Entry, mark: str) -> Entry:
 def read_published(path: Path) -> list[Published]:
     """A table's printed numbers in the paper's order. Raises TableError with file and line for a bad one."""
     return [Published(row, column, unit, value, questioned == "true")
-            for _, (row, column, unit, value, questioned) in _lines(path, PUBLISHED)]  # fmt: skip
+            for _, (row, column, unit, value, questioned, *_) in _lines(path, PUBLISHED, MARKED)]  # fmt: skip
 
 
 def read_marked(path: Path, prefix: str = "") -> list[Marked]:
     """The same of a file that has `mark` and `where` of each number, too; `prefix` comes before the rows' names."""
     found = []
-    for place, (row, column, unit, value, questioned, mark, where) in _lines(path, (*PUBLISHED, "mark", "where")):
+    for place, (row, column, unit, value, questioned, mark, where) in _lines(path, MARKED):
         if mark not in MARKS or not where:
             raise TableError(f"{place}: write mark as one of {', '.join(MARKS)}, and where in the paper it stands")
         number = Published(prefix + row, column, unit, value, questioned == "true")
@@ -143,8 +144,9 @@ def read_marked(path: Path, prefix: str = "") -> list[Marked]:
     return found
 
 
-def _lines(path: Path, columns: tuple[str, ...]) -> list[tuple[str, list[str]]]:
-    """The checked lines of a file of printed numbers, each with its place for messages."""
+def _lines(path: Path, *known: tuple[str, ...]) -> list[tuple[str, list[str]]]:
+    """The checked lines of a file of printed numbers, each with its place for messages. `known` are the columns that it
+    may have."""
     found, seen = [], set()
     try:
         file = path.open(newline="")
@@ -152,8 +154,9 @@ def _lines(path: Path, columns: tuple[str, ...]) -> list[tuple[str, list[str]]]:
         raise TableError(f"published numbers {path}: {error.strerror}; known tables are the files beside it") from None
     with file:
         reader = csv.DictReader(file)
-        if tuple(reader.fieldnames or ()) != columns:
-            raise TableError(f"{path}:1: columns are {reader.fieldnames}; write {','.join(columns)}")
+        columns = tuple(reader.fieldnames or ())
+        if columns not in known:
+            raise TableError(f"{path}:1: columns are {reader.fieldnames}; write {','.join(known[0])}")
         for line in reader:
             where = f"{path}:{reader.line_num}"
             key = (line["row"], line["column"])

@@ -19,7 +19,7 @@ forbids; numbers of another identity are listed as moved.
 import csv
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
@@ -32,6 +32,8 @@ from lab.cell import cells, config, identity, paths
 
 PROFILE = "reference"
 """The profile that has all of its cells."""
+EVIDENCE = "evidence"
+"""What the sheet of evidence names as the table of its cells. None prints them."""
 ELAPSED, RATE = "elapsed_ns", measures.RATE
 NUMBERS = (ELAPSED, RATE, *io_summary.SUMS)
 """Columns of cells.csv that were measured; empty where a cell has no such number."""
@@ -56,6 +58,16 @@ def planned(paper: str) -> frozenset[str]:
     return frozenset(cell.id for cell in cells.paper_cells(PROFILE, paper))
 
 
+def evidence_alone(paper: str) -> frozenset[str]:
+    """Ids of the cells that only evidence needs. They differ from a table's by values of their own."""
+    return frozenset(cell.id for cell in cells.paper_cells(PROFILE, paper) if set(cell.tables) == {EVIDENCE})
+
+
+def for_tables(paper: str, committed: "Reference") -> pd.DataFrame:
+    """The reference's cells that a paper's tables are made of: all but those that only evidence needs."""
+    return committed.frame[~committed.frame.id.isin(evidence_alone(paper))].reset_index(drop=True)
+
+
 def folder(paper: str) -> Path:
     """Where a paper's reference numbers are."""
     return papers.paper(paper).reference
@@ -73,6 +85,14 @@ class Reference:
     cells: dict[str, dict[str, str]] = field(default_factory=dict)
     phases: dict[str, list[dict[str, str]]] = field(default_factory=dict)
     measures: dict[str, dict[str, str]] = field(default_factory=dict)
+
+    def keep_only(self, wanted: Collection[str]) -> int:
+        """Leave out all other cells; returns how many there were. A mean is never of these and of newer ones."""
+        others = self.cells.keys() - set(wanted)
+        for part in (self.cells, self.phases, self.measures):
+            for name in others & part.keys():
+                del part[name]
+        return len(others)
 
     def put(self, line: dict[str, str], phases: list[dict[str, str]]) -> None:
         """A cell with its phases, if it has any."""
@@ -105,7 +125,8 @@ class Reference:
             row |= {"id": cell_id, "run": cell_id, "status": "ok", "reason": ""}
             row |= {"array": cell_names.array_of(cell_id) or load.NO_ARRAY}
             row |= {name: words.get(name, "") for name in load.PARAMETERS}
-            row |= {"parameters": " ".join(f"{name}={value}" for name, value in sorted(words.items()))}
+            own = cell_names.own_of(cell_id)
+            row |= {"parameters": " ".join([*(f"{name}={value}" for name, value in sorted(words.items())), *own])}
             row |= {"scale": number(line["scale"]), "seed": int(line["seed"]), "phases": self.phases_of(cell_id)}
             row |= {name: number(line[name]) for name in NUMBERS if name in row and line[name]}
             rows.append(row)
@@ -199,13 +220,19 @@ def finished(results: Path, cell_id: str) -> bool:
     return path.is_file() and load.checked(path)["status"] == "ok"
 
 
+def inputs(made_from: dict[str, str]) -> dict[str, str]:
+    """The inputs of a result's `identity` by name, each with as many digits as a reference keeps of it."""
+    return {name: made_from[name][:INPUT_DIGITS] for name in INPUTS if name in made_from}
+
+
 def lines_of(result: dict) -> tuple[dict[str, str], list[dict[str, str]]]:
     """A result's line of cells.csv and its lines of phases.csv."""
     cell_id, metrics, made_from = result["id"], result["metrics"], result["identity"]
     line = {"cell": cell_id, "guest": result["cell"]["guest"]} | io_summary.setting(result["cell"])
     line |= {name: io_summary.shown(metrics.get(name)) for name in NUMBERS}
     line |= {"identity": identity.digest(made_from)[:IDENTITY_DIGITS]}
-    line |= {f"input_{name}": made_from.get(name, "")[:INPUT_DIGITS] for name in INPUTS}
+    named = inputs(made_from)
+    line |= {f"input_{name}": named.get(name, "") for name in INPUTS}
     line |= dict(zip(HASHES, (result["trace"], identity.digest(metrics)), strict=True))
     phases = [
         {"cell": cell_id, "phase": phase["name"], "begin_ns": str(phase["begin_ns"]), "end_ns": str(phase["end_ns"])}
@@ -363,11 +390,14 @@ def take_all(paper: papers.Paper, profile: str, place: Path | None = None) -> in
     place = place or folder(paper.id)
     reference = read(place)
     results = paths.ROOT / "results" / profile
+    dropped = reference.keep_only(planned(paper.id))
     taken, refused = take(paper, reference, profile, results, wanted_measures(paper.deviations))
     if reference.cells:
         module = paper.module("readable")
         write(reference, place, module.READABLE if module else None)
     print(f"{paper.id}: {taken} cells taken; the reference has {len(reference.cells)}")
+    if dropped:
+        print(f"{paper.id}: {dropped} cells left out, which the profile {PROFILE} no longer has")
     for text in refused:
         print(f"refused: {text}", file=sys.stderr)
     if refused:

@@ -30,7 +30,7 @@ def build(paper: str, results: Path, ids: list[str], folder: Path) -> dict:
         "lacking": {
             table: lacking(folder / f"{table}.csv", folder / reference.table_file(table)) for table in about.shown
         },
-        "scaled": scaled.build(about, load.load_cells(results, ids), committed.frame),
+        "scaled": scaled.build(about, load.load_cells(results, ids), reference.for_tables(paper, committed)),
     }  # fmt: skip
 
 

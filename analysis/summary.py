@@ -44,11 +44,17 @@ def summarise(paper: str, folder: Path, made: dict) -> dict:
         other = there.get(claims.place(row))
         row["origin"] = origins.origin(row, other, made["equal"], made["verified"])
     filled = claims.completed(ours, committed)
+    instead = [
+        new | {"origin": origins.REFERENCE}
+        for old, new in zip(rows, filled[: len(rows)], strict=True)
+        if new is not old
+    ]
     listed = claims.read(about.claims)
     return {
         "schema": SCHEMA,
         "numbers": rows,
         "extra": extra,
+        "instead": instead,
         "origins": origins.count(rows),
         "claims": [{"paper": paper} | claims.judge(claim, ours, filled, about.readings) for claim in listed],
     }

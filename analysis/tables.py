@@ -43,7 +43,7 @@ def make(args: argparse.Namespace) -> None:
     if args.cells and not args.results:
         raise TableError("--cells: say with --results where the results are, such as results/quick")
     if args.reference:
-        frame = reference.read(reference.folder(paper.id)).frame
+        frame = reference.for_tables(paper.id, reference.read(reference.folder(paper.id)))
     else:
         ids = load.read_cell_list(args.cells) if args.cells else []
         frame = load.load_cells(args.results, ids) if ids else load.load([])

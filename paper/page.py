@@ -75,9 +75,11 @@ def number(paper: papers.Paper, table: str, own: dict, other: dict | None, origi
     row = origins.printed(own, other)
     here = {"table": table, "row": own["row"], "column": own["column"]}
     ours = table in paper.extra
-    label = f"{title(paper, table)}: {own['row']}, {own['column']}" if ours else views(paper).label(here)
+    said = views(paper)
+    names = [said.row_words(table, own["row"]), ", ".join(said.column_words(table, own["column"]))]
+    label = f"{title(paper, table)}: {', '.join(names)}" if ours else said.label(here)
     found = {
-        **here, "label": label, "unit": own["unit"], "printed": own["printed"],
+        **here, "label": label, "names": names, "unit": own["unit"], "printed": own["printed"],
         "value": shown(row["reproduced"], own["printed"]),
         "std": "" if row["std"] is None else f"{row['std']:.2g}", "n": row["n"], "ratio": row["ratio"],
         "off": None if row["ratio"] is None else round(numbers.off(row["ratio"]), 6), "shade": shade(row["ratio"]),

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 from analysis import command, entries, numbers, origins, papers, reference, reference_page, summary
+from analysis.claims import place
 from paper import tex, validation
 from paper.errors import RenderError
 from paper.view import MISSING, Table, plain, views
@@ -53,6 +54,9 @@ def report_context(paper: papers.Paper, profile: str, found: dict, lab: dict, co
     """What the report's template sees."""
     rows, claims, config, own = found["numbers"], found["claims"], paper.about, views(paper)
     said = own.report(rows)
+    instead = {place(row): row for row in found["instead"]}
+    whole = [instead.get(place(row), row) for row in rows]
+    said_of_whole = own.report(whole)
     worst = [
         {
             "label": own.label(row), "published": numbers.fixed(row["published"], 1),
@@ -77,6 +81,11 @@ def report_context(paper: papers.Paper, profile: str, found: dict, lab: dict, co
         "origins": [(name, found["origins"][name], means) for name, means in origins.ORIGINS.items()
                     if name in found["origins"]],
         "groups": [formatted(summary.glance(part), label) for label, part in said["groups"]],
+        "findings": formatted(summary.glance(said.get("findings", rows))),
+        "whole": formatted(summary.glance(said_of_whole.get("findings", whole))),
+        "whole_groups": [formatted(summary.glance(part), label)
+                         for (label, part), (_, before) in zip(said_of_whole["groups"], said["groups"], strict=True)
+                         if part != before],
         "factors": [f"{f:g}" for f in summary.WITHIN], "worst": worst,
         "claims": claims, "verdicts": verdicts, "shown_denied": DENIED,
         # What the paper's own numbers do not bear out says nothing of ours.
@@ -85,6 +94,8 @@ def report_context(paper: papers.Paper, profile: str, found: dict, lab: dict, co
         "paper_verdicts": {name: sum(c["published_verdict"] is value for c in claims)
                            for name, value in (("true", True), ("false", False), ("unprinted", None))},
         "readings": readings_of(paper, claims),
+        "whole_verdicts": {name: sum(value in (c["verdict"], c["reference_verdict"]) for c in claims)
+                           for name, value in (("true", True), ("false", False))},
         "reference_verdicts": {name: sum(c["reference_verdict"] is value for c in claims)
                                for name, value in (("true", True), ("false", False))},
         "lab": lab | {"depth": depth}, "assumptions": assumptions, "stand_ins": config["stand_ins"],

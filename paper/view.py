@@ -181,14 +181,23 @@ def words(paper: str, table: str) -> dict[tuple[str, str], str]:
         return {(line["row"], line["column"]): line["text"] for line in csv.DictReader(file)}
 
 
+PAGE_LINES = 40
+"""Most numbers of a list that is kept on one page."""
+
+
 def plain(table: Table) -> dict:
-    """What table.tex.j2 sees: of a paper that has no view of its own for a table, a line for each entry."""
-    lines = []
+    """What table.tex.j2 sees: of a paper that has no view of its own for a table, a line for each entry, below the name
+    of its row."""
+    paper = papers.paper(table.paper)
+    said = views(paper)
+    groups: dict[str, list[dict]] = {}
     for entry in table.rows:
         like = entry["printed"] or f"0.{'0' * RATIO_DIGITS}"
-        named = {"row": entry["row"], "column": entry["column"], "unit": entry["unit"]}
-        lines.append(named | {"cell": table.cell(entry["row"], entry["column"], like=like)})
-    return {"title": papers.paper(table.paper).tables[table.table].title or table.table, "lines": lines}
+        named = {"what": ", ".join(said.column_words(table.table, entry["column"])), "unit": entry["unit"]}
+        line = named | {"cell": table.cell(entry["row"], entry["column"], like=like)}
+        groups.setdefault(said.row_words(table.table, entry["row"]), []).append(line)
+    return {"title": paper.tables[table.table].title or table.table, "groups": groups,
+            "long": len(table.rows) > PAGE_LINES}  # fmt: skip
 
 
 class PlainViews:

@@ -70,3 +70,4 @@ def test_numbers_stored_has_a_fixed_form():
 def test_numbers_units():
     assert numbers.gb_from_sectors(60036480) == pytest.approx(30.739, abs=0.001)
     assert numbers.mb_from_kb(2048) == 2
+    assert numbers.seconds(1_500_000_000) == 1.5

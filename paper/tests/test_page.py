@@ -10,12 +10,10 @@ from analysis.settings import System
 from analysis.tests import invented
 from lab.cell import evidence, trace
 from paper import cell_page, page
-from paper.view import PlainViews, views
+from paper.view import PlainViews
 
 SYSTEM = System("ide-ahci", "4", "both", "deskstar-75gxp")
 MS = 1_000_000
-PLAIN = next(paper for paper in papers.every() if views(paper).row_words is PlainViews.row_words)
-"""A paper whose tables have no words of their own."""
 
 
 @pytest.mark.parametrize(
@@ -59,13 +57,16 @@ def numbered(rows, columns, keep=lambda row, column: True):
     return [{"row": row, "column": column} for row in rows for column in columns if keep(row, column)]
 
 
-def test_page_grid_where_most_places_have_a_number():
-    found = page.grid(PLAIN, "one", numbered("abc", ("x.1", "y"), lambda row, column: (row, column) != ("b", "x.1")))
+def test_page_grid_where_most_places_have_a_number(monkeypatch):
+    """Of a paper whose tables have no words of their own."""
+    monkeypatch.setattr(page, "views", lambda paper: PlainViews)
+    paper = papers.every()[0]
+    found = page.grid(paper, "one", numbered("abc", ("x.1", "y"), lambda row, column: (row, column) != ("b", "x.1")))
     assert found["columns"] == [("x", "1"), ("y",)]
     assert [[one and one["row"] for one in line["cells"]] for line in found["lines"]] == [
         ["a", "a"], [None, "b"], ["c", "c"]
     ]  # fmt: skip
-    assert page.grid(PLAIN, "one", [{"row": str(at), "column": str(at)} for at in range(9)]) is None
+    assert page.grid(paper, "one", [{"row": str(at), "column": str(at)} for at in range(9)]) is None
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ def by_place(entries: list[Entry]) -> tuple[dict[tuple[str, str], Entry], set[st
 
 def table6(committed: reference.Reference) -> str:
     """Table 6 from these numbers, one table for each file system; every entry is the paper's number and ours."""
-    found, used = by_place(tables.table6(committed.frame, {}))
+    found, used = by_place(tables.table6(reference.for_tables(tables.PAPER, committed), {}))
     head = [(side, workload) for workload in tables.MACRO for side in tables.SIDES]
     about = reference.made_from(committed.describe(used))
     lines = ["# Table 6, reference numbers", "", "Elapsed seconds at the paper's size: paper / here. "
@@ -31,7 +31,7 @@ def table6(committed: reference.Reference) -> str:
 
 def table7(committed: reference.Reference) -> str:
     """Table 7 from these numbers: rates of the arrays themselves, and elapsed times on file systems."""
-    found, used = by_place(tables.table7(committed.frame, {}))
+    found, used = by_place(tables.table7(reference.for_tables(tables.PAPER, committed), {}))
     head = [f"{kind}.{column}" for kind in tables.ARRAYS for column in (*tables.SIDES, "diff")]
     lines = ["# Table 7, reference numbers", "", "Disk arrays at the paper's size: paper / here; `diff` is how much "
              f"faster IDE is, in per cent of IDE's number. {reference.made_from(committed.describe(used))} "

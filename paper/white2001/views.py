@@ -498,7 +498,8 @@ def quantity(table: str, row: str, column: str) -> str:
 COLUMN_WORDS = (
     {side: side.upper() for side in SIDES} | HALVES | NAMES7
     | {"diff": "Difference (%)", "software": KINDS["software"], "hardware": KINDS["hardware"],
-       "rpm": "Rotation (1/min)", "cost_per_gb": "Cost per GB", "cost_per_device": "Cost per device"}
+       "rpm": "Rotation (1/min)", "cost_per_gb": "Cost per GB", "cost_per_device": "Cost per device",
+       "md": "md", "ldm": "LDM"}
 )  # fmt: skip
 """Parts of columns' names, as the tables print them over the numbers; others begin with a capital."""
 
@@ -521,6 +522,17 @@ def row_words(table: str, row: str) -> str:
         return f"{NAMES7[second]} on {HALVES[first]}"
     if row == POSTMARK_SIZES:
         return "Its own file sizes"
+    if table == "scaling":
+        own = row.removeprefix(chung.PREFIX)
+        of = LIMITS.get(own) or ("Disks that saturate" if own == SATURATES else f"{own} disk{'s' * (own != '1')}")
+        return of if own == row else f"Chung et al., {of}"
+    if table == "controllers":
+        controller, tags, scheduler = row.split(".")
+        return f"{controller}, {SCHEDULERS[scheduler]}, {setting(table, f'{tags}.{scheduler}').partition(',')[0]}"
+    if table == "volumes":
+        *what, last = second.split(".")
+        named = f"{NAMES7[last]} on {FILE_SYSTEM_NAMES[what[0]]}" if last in NAMES7 else f"{what[0]} {last}"
+        return f"{SHAPES[first].partition(',')[0]}, {named}"
     if second in SCHEDULERS:
         return f"{SCHEDULERS[second]}, {setting(table, row).partition(',')[0]}"
     return row

@@ -107,6 +107,14 @@ def test_claims_not_measured_are_tested_on_the_reference():
     assert (found["verdict"], found["reference_verdict"]) == ("not run", False)
 
 
+def test_claims_take_a_number_of_the_reference_only_where_one_lacks():
+    lacks = "softupdates.ide.postmark"
+    ours = [one | ({"reproduced": None} if one["column"] == lacks else {}) for one in published_rows(lambda p: 1)]
+    theirs = published_rows(lambda p: 10)
+    wanted = [other if own["column"] == lacks else own for own, other in zip(ours, theirs, strict=True)]
+    assert claims.completed(ours, theirs) == wanted != ours
+
+
 def test_claims_that_were_measured_leave_the_reference_alone():
     claim = named("ffs-over-su-postmark")
     ours = published_rows(lambda p: 1)
@@ -181,6 +189,8 @@ def test_claims_false_when_the_numbers_turn():
         ('ratio(cells("t", "r", "{b,c}"), cell("t", "r", "a"))', [2.0, 4.0]),
         ('max(cells("t", "r", "{a,b,c}")) - 1', 7.0),
         ('1 < cell("t", "r", "a") <= 2 and not 3 < 2', True),
+        ('1 < cell("t", "r", "a") < 2', False),
+        ('2 < cell("t", "r", "a") < 3', False),
         ('mean(cells("t", "r", "{a,b}"))', 3.0),
         ('above(cells("t", "r", "{a,b,c}"), 3)', 2),
     ],

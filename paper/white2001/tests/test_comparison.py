@@ -53,6 +53,17 @@ def test_comparison_without_results_shows_the_reference_as_such(without):
     assert "This profile has measured none of them." in page
 
 
+def test_report_counts_the_numbers_of_the_reference_by_themselves(without):
+    """Table 6's number for SSH has no ratio, as another package is built."""
+    text = (without / "report.tex").read_text()
+    here, there = text.split("With reference numbers, where this profile has none at the paper's size", 1)
+    line = "Table 6 & 160 & {} & {} &"
+    assert line.format(0, 0) in here
+    assert line.format(3, 2) in there
+    assert "Table 5 &" not in there.partition(r"\bottomrule")[0]
+    assert "in the place of those that this profile lacks or has measured smaller, 4 numbers can be compared" in here
+
+
 def test_comparison_phases_come_from_the_reference_where_nothing_ran(without):
     table = (without / "tables/postmark.tex").read_text()
     line = next(line for line in table.splitlines() if line.startswith(" & SCSI & 64"))

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from analysis import io_summary, load, papers, reference
-from analysis.errors import ResultError
+from analysis.errors import ResultError, TableError
 from lab.cell import identity, paths
 from paper.white2001 import readable
 from paper.white2001 import tables as white
@@ -83,6 +83,20 @@ def test_reference_makes_the_same_table7_as_the_results(arrays):
     }
     raw = {name for entry in table for name in entry.cells if ".rawio-write-" in name}
     assert made.frame[made.frame.id.isin(raw)].rate_mb_s.gt(0).all()
+
+
+def test_reference_tables_leave_out_cells_of_evidence(arrays):
+    """They have the system, workload and parameters of a table's cell, and values of their own beside them."""
+    made = taken(arrays[0])
+    table = white.table7(made.frame, {})
+    name = "scsi-virtio.ultrastar-36zx.raid5-scsi-8.t64.both.rawio-write-sequential.s01"
+    other = name.replace(".both.", ".both+array.host_command_ns=0.")
+    line = made.cells[name] | {"cell": other, "rate_mb_s": "1000"}
+    made = reference.Reference(made.cells | {other: line}, made.phases)
+    assert white.table7(reference.for_tables(PAPER.id, made), {}) == table
+    assert "1000" not in readable.table7(made)
+    with pytest.raises(TableError, match="host_command_ns=0"):
+        white.table7(made.frame, {})
 
 
 def test_reference_with_arrays_round_trip_and_check(arrays, tmp_path):
@@ -239,3 +253,14 @@ def test_reference_committed_is_readable():
 )
 def test_reference_keeps_sheet_and_evidence_once(cell, kept):
     assert (cell in reference.planned("white2001")) is kept
+
+
+def test_reference_leaves_out_what_its_profile_no_longer_has(results):
+    """Regression: a mean was of a new cell and of nine repetitions of an older state."""
+    made = taken(results)
+    kept, dropped = sorted(made.cells)
+    phases = made.phases.get(kept)
+    made.measures[dropped] = {"member_requests": "1"}
+    assert made.keep_only({kept, "another"}) == 1
+    assert (made.cells.keys(), made.phases.get(kept), made.measures) == ({kept}, phases, {})
+    assert dropped not in made.phases

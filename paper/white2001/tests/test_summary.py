@@ -49,6 +49,14 @@ def test_summary_says_where_each_number_is_from(found):
     assert {n["origin"] for n in shown} == {"reference"}
 
 
+def test_summary_has_the_numbers_of_the_reference_that_stand_for_others(found):
+    rows = {(n["table"], n["row"], n["column"]): n for n in found["numbers"]}
+    for number in found["instead"]:
+        assert number["origin"] == "reference" and number["reproduced"] is not None
+        assert rows[number["table"], number["row"], number["column"]]["reproduced"] is None
+    assert {"table5", "table6", "table7"} <= {number["table"] for number in found["instead"]}
+
+
 def test_summary_counts_what_was_verified_here(found, tmp_path):
     folder = found["folder"]
     rows = {n["column"]: n for n in entries.read(folder / reference.table_file("table6")) if n["row"] == "t32-64.both"}
