@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """How the tables look that are more than a list of numbers."""
 
-from paper.view import PlainViews, Table, words
+from paper.view import Table, words
 
 PAPER = "chung2000"
 NAMES = {
@@ -96,15 +96,126 @@ def table8(table: Table) -> dict:
 
 
 VIEWS = {"sweeps": sweeps, "places": places, "table8": table8}
-setting, quantity = PlainViews.setting, PlainViews.quantity
-row_words, column_words = PlainViews.row_words, PlainViews.column_words
+PARTS = {
+    "3w5400": "3ware 3W-5400",
+    "3w6800": "3ware 3W-6800",
+    "advertised-least": "advertised, least",
+    "advertised-most": "advertised, most",
+    "atlas": "Atlas 10K",
+    "barracuda": "Barracuda 4LP",
+    "basic": "basic volume",
+    "break-even": "where it ends to pay",
+    "cache": "the drive's cache",
+    "caption": "as the caption has it",
+    "client": "the client's processor",
+    "clock": "the processor's clock",
+    "clocks": "the processor's clocks",
+    "disk": "one disk",
+    "disks": "disks that it takes",
+    "dma": "DMA",
+    "dynamic": "dynamic volume",
+    "extended": "a file that grows",
+    "external": "interface",
+    "fixed": "cost of a request",
+    "four": "four disks",
+    "full": "least size at the full rate",
+    "hardware": "the card's RAID 0",
+    "host": "machine",
+    "ide": "IDE",
+    "inner": "inner edge",
+    "inner-loss": "loss at the inner edge",
+    "internal": "media rate",
+    "internal-least": "media rate, least",
+    "internal-most": "media rate, most",
+    "io-per-dollar": "requests for a dollar",
+    "kaps": "accesses of 8 KB",
+    "kaps-per-dollar": "accesses of 8 KB for a dollar",
+    "lazy-writer": "cost of the lazy writer",
+    "lct08": "Fireball lct08",
+    "mapped": "mapped drive",
+    "maps": "accesses of 1 MB",
+    "maps-per-dollar": "accesses of 1 MB for a dollar",
+    "marginal": "cost of a KB",
+    "maxtor": "DiamondMax Plus 40",
+    "mb-per-dollar": "capacity for a dollar",
+    "memory-bus": "the memory's bus",
+    "motherboard": "mother board",
+    "new": "new machine",
+    "new-ide": "new machine, IDE",
+    "new-scsi": "new machine, SCSI",
+    "of-advertised": "of what is advertised",
+    "of-atlas": "share of the Atlas 10K's rate",
+    "old": "old machine",
+    "outer": "outer edge",
+    "pci": "PCI",
+    "peak": "best rate",
+    "per-kaps": "price of an access a second",
+    "per-revolution": "requests in a revolution",
+    "pio": "PIO",
+    "plateau-least": "plateau, least",
+    "plateau-most": "plateau, most",
+    "processor": "the processor's share",
+    "raid0": "RAID 0",
+    "raid1": "TwinStor",
+    "rap": "real rate",
+    "read-loss": "read, loss",
+    "revolutions": "revolutions of the disk",
+    "riedel": "Riedel's",
+    "rpm": "revolutions",
+    "scsi": "SCSI",
+    "scsi-controller": "SCSI adapter",
+    "second-generation": "the card's second generation",
+    "seek-mean": "mean seek",
+    "server": "the server's processor",
+    "single": "one drive",
+    "software": "software RAID 0",
+    "summary": "as the summary has it",
+    "terabyte": "price of a terabyte",
+    "three": "three disks",
+    "threshold": "least outstanding for a gain",
+    "two": "two disks",
+    "ultra160": "Ultra160 adapter",
+    "unc": "UNC name",
+    "write-uncached": "write, cache off",
+}
+"""Parts of the names of rows and columns for a reader, where a part does not say it itself."""
+SATURATED = {"one": "one processor", "two": "two processors"}
+"""Of Figure 14, the rates at which so many processors have no time left."""
+
+
+def row_words(table: str, row: str) -> str:
+    """A row for a reader: `Atlas 10K`."""
+    if row.startswith("figure"):
+        return f"Figure {row.removeprefix('figure')}"
+    text = ", ".join(column_words(table, row))
+    return text if text[0].isdigit() else text[0].upper() + text[1:]
+
+
+def column_words(table: str, column: str) -> tuple[str, ...]:
+    """A column for a reader, in parts: `read`, `2 KB`, `one deep`. A number is a request's size."""
+    first, *rest = column.split(".")
+    if first == "saturates":
+        return (rest[0], f"where it takes {SATURATED[rest[1]]}")
+    return tuple(PARTS.get(part, f"{part} KB" if part.isdigit() else part.replace("-", " "))
+                 for part in (first, *rest))  # fmt: skip
+
+
+def setting(table: str, row: str) -> str:
+    """A row for a reader."""
+    return row_words(table, row)
+
+
+def quantity(table: str, row: str, column: str) -> str:
+    """What is measured, for a reader."""
+    return ", ".join(column_words(table, column))
 
 
 def label(row: dict) -> str:
-    """An entry of summary.json: `Figure 15: read.2.one-deep`."""
-    where = row["row"] if row["table"] == "figures" else f"{row['table']} {row['row']}"
-    named = where.replace("figure", "Figure ").replace("table", "Table ")
-    return f"{named}: {row['column']}"
+    """An entry of summary.json: `Figure 15: read, 2 KB, one deep`."""
+    table = row["table"]
+    where = row_words(table, row["row"])
+    named = where if table == "figures" else f"{table.replace('table', 'Table ').replace('text', 'Text')}, {where}"
+    return f"{named}: {', '.join(column_words(table, row['column']))}"
 
 
 def report(rows: list[dict]) -> dict:

@@ -218,3 +218,22 @@ def test_assumptions_name_their_reason():
     assert all(len(item["why"]) > 20 for item in about["assumptions"])
     with (PAPER.folder / "cells.csv").open(newline="") as file:
         assert {line["workload"] for line in csv.DictReader(file)} == {sweep.WORKLOAD}
+
+
+def test_chung2000_names_are_words():
+    """A reader meets no name of ours, and no two numbers of a table have the same words."""
+    for path in PAPER.published.glob("*.csv"):
+        if path.name.endswith(".text.csv") or path.stem not in PAPER.tables:
+            continue
+        with path.open(newline="") as file:
+            rows = [entry | {"table": path.stem} for entry in csv.DictReader(file)]
+        said = [views.label(row) for row in rows]
+        assert len(set(said)) == len(said), path.name
+        for row in rows:
+            names = (views.row_words(path.stem, row["row"]), *views.column_words(path.stem, row["column"]))
+            assert not [name for name in names if re.search(r"[a-z]\.[a-z0-9]|[a-z]-[a-z]", name)], row
+
+
+def test_chung2000_tables_with_a_number_of_ours_are_made_from_cells():
+    """Regression: Table 11's costs had their sources, and the table was made from the paper alone."""
+    assert {table for table, *_ in quantities.SOURCES} <= set(PAPER.measured)
