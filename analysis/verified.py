@@ -17,6 +17,8 @@ from lab.cell import identity, paths
 from lab.cell.errors import SpindleError
 
 SCHEMA = "spindle-verified/1"
+KEYS = {"paper", "reference", "outcome", "equal", "trace", "moved", "lab"}
+"""What it has of each cell."""
 EQUAL = "equal"
 DIGITS = reference.IDENTITY_DIGITS
 LATER = "verified.csv"
@@ -36,7 +38,7 @@ def read(place: Path) -> dict[str, dict]:
     try:
         found = command.read_json(place)
         cells = found["cells"]
-        if found["schema"] == SCHEMA and all({"reference", "outcome"} <= one.keys() for one in cells.values()):
+        if found["schema"] == SCHEMA and all(one.keys() >= KEYS for one in cells.values()):
             return cells
     except (SpindleError, KeyError, TypeError, AttributeError):
         pass

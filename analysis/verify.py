@@ -17,7 +17,7 @@ from math import comb
 from pathlib import Path
 
 from analysis import cell_names, load, reference, verified
-from lab.cell import built, cells, config, determinism, identity, paths
+from lab.cell import built, cells, config, determinism, identity, paths, workflow
 from lab.cell.errors import ConfigError, EnvironmentMissing, SpindleError
 
 CONFIDENCE = 0.95
@@ -184,11 +184,26 @@ def input_words(entry: Entry, name: str) -> str:
     return f"{name} ({places[name]})" if name in places else name
 
 
-def require_built(entries: list[Entry], build: Path) -> None:
-    """Refuse a lab that is not what its sources here give, or whose files are not those that were built: every byte is
-    compared, also of what nobody seems to have written since. Raises EnvironmentMissing."""
-    for name in sorted({name for entry in entries for name in built.used_by(entry.run)}):
+def require_built(entries: list[Entry], build: Path, profile: str, say: Callable[[str], None]) -> None:
+    """Build what these cells need and what no other command has built here yet. Then refuse a lab that is not what its
+    sources here give, or whose files are not those that were built: every byte is compared, also of what nobody seems
+    to have written since. Raises EnvironmentMissing, and SpindleError where something cannot be built."""
+    things = sorted({name for entry in entries for name in built.used_by(entry.run)})
+    workflow.build_missing(profile, things, "verification: the lab", say)
+    for name in things:
         built.check(name, build, anew=True)
+
+
+def here_before(entry: Entry, committed: reference.Reference, record: dict, build: Path) -> Verdict | None:
+    """What came of a cell when it was measured here before (`record`, of analysis/verified.py), if that was done with
+    what lies here now, and held against the reference's present line."""
+    if record["reference"] != verified.line_of(committed, entry.cell):
+        return None
+    made_from = identity.of_run(entry.run, built.labels(entry.run, build))[entry.cell]
+    if record["lab"] != reference.inputs(made_from):
+        return None
+    differ = () if record["equal"] else ("it was so when it was measured here before",)
+    return Verdict(entry, record["outcome"], tuple(record["moved"]), differ, record["trace"], lab=record["lab"])
 
 
 def judge(entry: Entry, committed: reference.Reference, result: dict, seconds: float) -> Verdict:
@@ -196,7 +211,7 @@ def judge(entry: Entry, committed: reference.Reference, result: dict, seconds: f
     there = committed.cells[entry.cell]
     known = bool(there[reference.HASHES[0]])
     if result["status"] != "ok":
-        failed = {name: value[: reference.INPUT_DIGITS] for name, value in result["identity"].items()}
+        failed = reference.inputs(result["identity"])
         moved = [name for name in reference.INPUTS if failed.get(name, "") != there[f"input_{name}"]]
         words = tuple(input_words(entry, name) for name in moved)
         return Verdict(entry, FAILED, words, (result["reason"],), known, seconds, failed)
@@ -204,8 +219,7 @@ def judge(entry: Entry, committed: reference.Reference, result: dict, seconds: f
     moved = tuple(input_words(entry, name) for name in reference.moved_inputs(line, there))
     differ = tuple(reference.differences(result, committed))
     outcome = MOVED if moved else DIFFERENT if differ else EQUAL
-    lab = {name: line[f"input_{name}"] for name in reference.INPUTS if line[f"input_{name}"]}
-    return Verdict(entry, outcome, moved, differ, known, seconds, lab)
+    return Verdict(entry, outcome, moved, differ, known, seconds, reference.inputs(result["identity"]))
 
 
 @dataclass
@@ -272,20 +286,29 @@ def verify(
     say: Callable[[str], None] = lambda line: None,
     beat: Callable[[str], None] = lambda line: None,
     keep: Callable[[Verdict], None] = lambda verdict: None,
+    profile: str = reference.PROFILE,
+    before: dict[str, dict] | None = None,
 ) -> None:
     """Measure cells in the order of a seed, one after the other: so many, or those that begin within so many minutes.
     What came of each is in `done` at once, so that whoever stops it keeps it. `say` gets a line before and behind each
-    cell, `beat` how far the one at work is, and `keep` each verdict at once. Raises EnvironmentMissing for a lab that
-    is not as it was built."""
+    cell, `beat` how far the one at work is, and `keep` each verdict at once. `profile` is whose cells they are: its
+    rules build what is missing of the lab. Cells that the record `before` has of this very lab are counted and not
+    measured again. Raises EnvironmentMissing for a lab that is not as it was built."""
     build = paths.build()
     order = drawn(done.entries, done.seed)
     todo = order if sample is None else order[:sample]
-    require_built(todo, build)
+    require_built(todo, build, profile, say)
     began = time.monotonic()
     for number, entry in enumerate(todo, start=1):
         if minutes is not None and number > 1 and time.monotonic() - began > minutes * 60:
             return
         of = f" of {len(todo)}" if minutes is None else ""
+        record = (before or {}).get(entry.cell)
+        verdict = here_before(entry, references[entry.paper], record, build) if record else None
+        if verdict is not None:
+            done.verdicts.append(verdict)
+            say(f"{number}{of}: {entry.cell}: measured here before: {verdict.words()}")
+            continue
         say(f"{number}{of}: {entry.cell} ...")
         done.verdicts.append(Verdict(entry, STOPPED, (), ("it was begun and has not ended",)))
         verdict = one_cell(entry, references[entry.paper], build, beat)

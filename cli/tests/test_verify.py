@@ -32,6 +32,7 @@ def taken(lab, tmp_path, monkeypatch):
         run.serve("smoke", name)
     place = tmp_path / "reference"
     monkeypatch.setattr(reference, "planned", lambda paper: frozenset({CELL, OTHER}))
+    monkeypatch.setattr(reference, "evidence_alone", lambda paper: frozenset())
     assert reference.take_all(PAPER, "smoke", place) == 0
     return place
 
@@ -176,6 +177,60 @@ def test_verify_counts_what_was_begun(taken, monkeypatch, capsys):
     printed = capsys.readouterr()
     assert "all: 1 of 2 cells from the same inputs are equal" in printed.out
     assert "stopped" in printed.err
+
+
+def test_verify_goes_on_behind_what_was_measured_here_before(taken, monkeypatch, capsys):
+    assert ends(taken, "--sample", "1") == 0
+    # Who measures the first one again finds it different; the second one is, and stays so.
+    monkeypatch.setenv("FAKE_NS", "1000001")
+    capsys.readouterr()
+    assert ends(taken, "--resume") == 1
+    printed = capsys.readouterr()
+    assert printed.err.count("measured here before: equal: numbers and trace are equal") == 1
+    assert "all: 1 of 2 cells from the same inputs are equal" in printed.out
+    monkeypatch.delenv("FAKE_NS")
+    assert ends(taken, "--resume") == 1
+    assert "DIFFERENT from equal inputs: it was so when it was measured here before" in capsys.readouterr().err
+    assert ends(taken) == 0
+
+
+def test_verify_measures_again_what_was_measured_in_another_lab(taken, lab, monkeypatch, capsys):
+    assert ends(taken) == 0
+    monkeypatch.setattr(identity, "kernel_append", lambda: "console=ttyS0 mitigations=on")
+    with_images(lab)
+    capsys.readouterr()
+    assert ends(taken, "--resume") == 0
+    printed = capsys.readouterr()
+    assert "measured here before" not in printed.err
+    assert "all: the inputs of 2 moved; 2 of them are equal all the same" in printed.out
+    committed = reference.read(taken)
+    committed.cells[CELL]["elapsed_ns"] = "7"
+    reference.write(committed, taken)
+    assert ends(taken, "--resume") == 0
+    assert capsys.readouterr().err.count("measured here before") == 1
+
+
+def test_verify_that_lacks_something_amid_says_what_it_had(taken, monkeypatch, capsys):
+    real, begun = determinism.execute, []
+
+    def execute(one, build, say):
+        begun.append(one.id)
+        if len(begun) == 2:
+            raise EnvironmentMissing("the disk is full")
+        return real(one, build, say)
+
+    monkeypatch.setattr(determinism, "execute", execute)
+    assert ends(taken) == 1
+    printed = capsys.readouterr()
+    assert "all: 1 of 2 cells from the same inputs are equal" in printed.out
+    assert "--resume goes on" in printed.out and "the disk is full" in printed.err
+    assert ends(taken, "--resume") == 0
+    assert len(begun) == 3
+
+
+def test_verify_resumes_no_comparison_with_a_profile(taken, capsys):
+    assert main(["verify", "--resume", "--profile", "smoke"]) == 2
+    assert "leave out --profile" in capsys.readouterr().err
 
 
 def test_verify_minutes_begin_no_further_cell(taken, capsys):
