@@ -110,8 +110,8 @@ slurm:
 mutants:
 	@envs/bootstrap build test
 	@envs/mutants
-	@$(BIN)/python tests/mutants.py model
 	@$(BIN)/python tests/mutants.py python
+	@$(BIN)/python tests/mutants.py model
 	@$(BIN)/python tests/mutants.py page
 
 doctor:

@@ -144,7 +144,7 @@ def parts() -> list[Part]:
         ["cargo", "test", *one, "--workspace", "--locked", *profile]
         for one, profile in zip(crates, profiles, strict=True)
     ]
-    faults = [[sys.executable, "lab/disk/tests/faults.py"]]
+    faults = [[sys.executable, "tests/faults.py"]]
     kills = [[sys.executable, "tests/kill_report.py"], [sys.executable, "tests/kill_report.py", "--what", "attempt"]]
     again = [["make", "determinism", "REBUILD=1"]]
     crosscheck = [pytest(lab, "-s", *AFTER_SMOKE)]
@@ -167,7 +167,7 @@ def parts() -> list[Part]:
         Part("smoke report", ("gate", "nightly"), [["make", "report", "PROFILE=smoke"]], after=needs),
         Part("tests of smoke results", ("gate",), crosscheck, 1, ("smoke report",), environment=no_skip),
         Part("determinism", ("gate",), [["make", "determinism"]], after=needs, figure="^compared"),
-        Part("planted faults", ("nightly",), faults, figure=r"\bfaults?\b"),
+        Part("planted faults", ("nightly",), faults, after=needs, figure="faults caught", environment=no_skip),
         Part("long python tests", ("nightly",), [pytest("nightly", "-s")], after=needs, figure="^nightly: "),
         Part("killed commands", ("nightly",), kills, after=("smoke report",), figure="compared|goes on"),
         Part("determinism, rebuilt", ("nightly",), again, after=needs, figure="^compared"),

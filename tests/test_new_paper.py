@@ -162,7 +162,8 @@ def made(checkout):
 def test_new_paper_has_its_table(made):
     assert "random,read,MB/s,2.4,2.5," in (made / "tables" / "table1.csv").read_text()
     text = (made / "tables" / "table1.tex").read_text()
-    assert "random & read & MB/s & 2.4 & 2.5 " in text
+    assert r"\multicolumn{6}{@{}l}{random}" in text
+    assert r"\quad read & MB/s & 2.4 & 2.5 " in text
     assert "All measured values are stand-ins" in text
 
 
