@@ -395,6 +395,16 @@ impl Geometry {
         zone.track(self, number as u32, lbn)
     }
 
+    /// The same for who knows a track that may be the one, such as that of the head.
+    #[inline]
+    pub fn track_beside(&self, known: &Track, lbn: u64) -> Track {
+        if (known.first..known.end).contains(&lbn) {
+            *known
+        } else {
+            self.track(lbn)
+        }
+    }
+
     /// Angle in ps at which sector `lbn` of `track` begins, in 0..revolution.
     #[inline]
     pub fn angle_ps(&self, track: &Track, lbn: u64) -> i64 {
@@ -429,6 +439,14 @@ impl Geometry {
             at += 1;
         }
         (at - slips.first_slot - nth) as u32
+    }
+
+    /// Whether so short a time after its start no sector of `track` is over. A quick look without
+    /// a division: false says nothing.
+    #[inline(always)]
+    pub fn within_sector(&self, track: &Track, since_ps: i64) -> bool {
+        // Sectors are a revolution over their number long, rounded down at the least.
+        (since_ps + 1) * i64::from(track.sectors) <= self.revolution_ps
     }
 
     /// The last LBN whose start is at or before `slot_ps` of rotation from the zone's origin; the

@@ -280,7 +280,9 @@ impl Lab {
             Some(array) => array.submit(request, &mut self.shared),
             None => self.give(unit, request),
         }
-        self.serve_arrays();
+        if !self.arrays.is_empty() {
+            self.serve_arrays();
+        }
         Ok(())
     }
 

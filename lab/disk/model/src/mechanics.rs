@@ -112,10 +112,10 @@ impl Mechanics {
         }
     }
 
-    /// The target of positioning to `lbn`.
+    /// The target of positioning to `lbn`; `known` is a track that may hold it, such as the head's.
     #[inline]
-    pub fn target(&self, lbn: u64) -> Target {
-        let track = self.model.geometry.track(lbn);
+    pub fn target(&self, known: &Track, lbn: u64) -> Target {
+        let track = self.model.geometry.track_beside(known, lbn);
         Target {
             place: track.place,
             angle_ps: self.model.geometry.angle_ps(&track, lbn),
@@ -229,12 +229,13 @@ impl Mechanics {
             head.at_ps += (late + revolution_ps - 1) / revolution_ps * revolution_ps;
         }
         let first_ps = head.at_ps;
-        let stop = end.min(head.track.end);
-        let geometry = &self.model.geometry;
-        let long_ps = geometry.slot_ps(&head.track, stop) - geometry.slot_ps(&head.track, lbn);
         // Of the sectors of this track, those that have passed when the first one comes.
         let inside_ps = landed_ps + revolution_ps - first_ps;
-        if !any_order || inside_ps <= 0 || inside_ps >= long_ps {
+        let stop = end.min(head.track.end);
+        let geometry = &self.model.geometry;
+        let long = || geometry.slot_ps(&head.track, stop) - geometry.slot_ps(&head.track, lbn);
+        let long_ps = if any_order { long() } else { 0 };
+        if inside_ps <= 0 || inside_ps >= long_ps {
             self.pass(head, end, write);
             return Passed {
                 first_ps,
@@ -299,10 +300,14 @@ impl Mechanics {
     pub fn pass_until(&self, head: &mut Head, now_ps: i64, limit: u64) {
         let geometry = &self.model.geometry;
         while head.at_ps <= now_ps && head.lbn < limit {
-            let slot_ps = geometry.slot_ps(&head.track, head.lbn);
             // A revolution passes all of the track. More is not asked for: it would overflow after
             // some seconds without a request.
             let since_ps = (now_ps - head.at_ps).min(geometry.revolution_ps);
+            if head.lbn < head.track.end && geometry.within_sector(&head.track, since_ps) {
+                // Asked for again at the same time, mostly: nothing more is over.
+                return;
+            }
+            let slot_ps = geometry.slot_ps(&head.track, head.lbn);
             let passed = geometry.lbn_at(&head.track, slot_ps + since_ps);
             let stop = passed.min(limit).min(head.track.end);
             head.at_ps += geometry.slot_ps(&head.track, stop) - slot_ps;

@@ -10,5 +10,5 @@ pub const TIME_MAX_NS: i64 = i64::MAX / 1000 / 10 * 9;
 
 /// Rounds up to a whole ns: an event has happened when the outside sees it.
 pub(crate) fn to_ns(ps: i64) -> i64 {
-    ps / 1000 + i64::from(ps % 1000 != 0)
+    (ps + 999) / 1000
 }

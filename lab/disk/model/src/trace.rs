@@ -4,7 +4,6 @@
 
 use crate::command::Op;
 use std::collections::{BTreeMap, VecDeque};
-use std::fmt::Write;
 
 /// First line of every trace.
 pub const HEADER: &str = "# spindle-trace/1 device op lbn sectors slot arrival_ns start_ns \
@@ -212,26 +211,66 @@ impl Trace {
     }
 
     fn format(&mut self, key: Key, line: Line) {
-        let name = &self.names[key.2 as usize];
-        let mut text = String::with_capacity(96);
-        let medium = match line.medium {
-            Medium::At(ns) => ns.to_string(),
-            Medium::None | Medium::Pending => "-".into(),
-        };
-        writeln!(
-            text,
-            "{name} {} {} {} {} {} {} {} {medium} {} {}",
-            line.op.letter(),
-            line.lbn,
-            line.sectors,
-            line.slot,
-            line.arrival_ns,
-            line.start_ns,
-            key.0,
-            line.depth,
-            line.hit.name(),
-        )
-        .expect("writing to a string cannot fail");
-        self.text.extend_from_slice(text.as_bytes());
+        let text = &mut self.text;
+        text.extend_from_slice(self.names[key.2 as usize].as_bytes());
+        text.extend_from_slice(&[b' ', line.op.letter() as u8]);
+        put(text, line.lbn);
+        put(text, line.sectors);
+        put(text, u64::from(line.slot));
+        for ns in [line.arrival_ns, line.start_ns, key.0] {
+            put_ns(text, ns);
+        }
+        match line.medium {
+            Medium::At(ns) => put_ns(text, ns),
+            Medium::None | Medium::Pending => text.extend_from_slice(b" -"),
+        }
+        put(text, u64::from(line.depth));
+        text.push(b' ');
+        text.extend_from_slice(line.hit.name().as_bytes());
+        text.push(b'\n');
+    }
+}
+
+/// Adds a space and a time.
+fn put_ns(text: &mut Vec<u8>, ns: i64) {
+    put(text, u64::try_from(ns).expect("a trace begins at time 0"));
+}
+
+/// Adds a space and a number. A line has eight or nine; the standard formatter's way, with its
+/// options and through a string, was a quarter of all that a replay at depth 1 does.
+fn put(text: &mut Vec<u8>, number: u64) {
+    // As many digits as a number of 64 bits has at the most, behind the space.
+    let mut digits = [b' '; 21];
+    let (mut at, mut rest) = (digits.len(), number);
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    text.extend_from_slice(&digits[at - 1..]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_written_as_the_standard_formatter_does() {
+        let around = |n: u64| [n.wrapping_sub(1), n, n.wrapping_add(1)];
+        let powers = (0..20).map(|digits| 10_u64.pow(digits));
+        for number in powers.chain([0, u64::MAX]).flat_map(around) {
+            let mut text = Vec::new();
+            put(&mut text, number);
+            assert_eq!(String::from_utf8(text).unwrap(), format!(" {number}"));
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "a trace begins at time 0")]
+    fn no_line_has_a_time_before_the_first() {
+        put_ns(&mut Vec::new(), -1);
     }
 }

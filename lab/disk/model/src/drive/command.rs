@@ -70,7 +70,7 @@ impl Drive {
     fn arrive(&mut self, new: Request, shared: &mut Shared) {
         let target = match new.op {
             Op::Flush => Target::default(),
-            _ => self.mechanics.target(new.lbn),
+            _ => self.mechanics.target(&self.head.track, new.lbn),
         };
         let serial = self.serial;
         let slot = self.commands.put(|depth| Command {

@@ -58,6 +58,9 @@ const STREAMING: i64 = OVERDUE + 1;
 
 impl Drive {
     pub(super) fn choose(&mut self, now_ps: i64) -> Option<Choice> {
+        if self.reads.is_empty() && self.dirty_segments == 0 {
+            return None;
+        }
         let window = if self.window == usize::MAX && self.selection_ps == 0 {
             ALL
         } else {
@@ -82,7 +85,7 @@ impl Drive {
                 if (piece.serial, piece.admitted) > window.youngest {
                     continue;
                 }
-                let target = self.mechanics.target(piece.lbn);
+                let target = self.mechanics.target(&self.head.track, piece.lbn);
                 let cost = if self.overdue(piece.arrival_ns, &leave) {
                     OVERDUE
                 } else {

@@ -155,7 +155,11 @@ impl Drive {
             pass_ps / 1000 * permille
         };
         // What the buffer holds already moves while the rest is on its way.
-        let lead_ps = data_ps(from.saturating_sub(start) * SECTOR_BYTES);
+        let lead_ps = if from > start {
+            data_ps((from - start) * SECTOR_BYTES)
+        } else {
+            0
+        };
         let command = self.command_mut(slot);
         command.start_ns = Some(to_ns(now_ps));
         command.medium = Medium::At(to_ns(done_ps));

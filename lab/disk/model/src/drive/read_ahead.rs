@@ -25,7 +25,7 @@ impl Drive {
     pub(super) fn limit(&self, start: u64, end: u64) -> u64 {
         let geometry = &self.model().geometry;
         let file = &self.model().file;
-        let track = || geometry.track(end - 1);
+        let track = || geometry.track_beside(&self.head.track, end - 1);
         let stop = match file.read_ahead_stop.value {
             ReadAheadStop::Request => end,
             ReadAheadStop::Track => track().end,
@@ -52,7 +52,7 @@ impl Drive {
     /// End of the track of a read, or of the next one if its segment began on an earlier track.
     fn stream_end(&self, start: u64, end: u64) -> u64 {
         let geometry = &self.model().geometry;
-        let track = geometry.track(end - 1);
+        let track = geometry.track_beside(&self.head.track, end - 1);
         let holds = |s: &&ReadSegment| s.start <= start && start <= s.end && s.start < s.end;
         let began = self
             .read_segments

@@ -180,7 +180,7 @@ impl Drive {
         let target = if last {
             Target::default()
         } else {
-            self.mechanics.target(end)
+            self.mechanics.target(&self.head.track, end)
         };
         self.catch_up(shared.now_ps);
         self.invalidate(start, end);
