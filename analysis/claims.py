@@ -15,6 +15,10 @@ the paper's may stand in `ratio` only, against a number of the same scale; a cla
 claim on a table that the paper does not print has no verdict on published numbers. A claim that a profile has not
 measured is tried a third time, with the committed reference numbers (analysis.reference) in the place of what lacks.
 
+Where it is asked for (`tested(..., whatever=True)`), a claim that lacks numbers still gets a verdict if no value of
+them could change it (analysis.open_numbers): the least of several numbers is not above 1 if one of those that are known
+is not.
+
 A claim that uses a number which the paper's words leave open is tried again under each other reading of it (`readings`
 in paper.yaml): in all its tables at once, with the reference's numbers as above.
 """
@@ -23,14 +27,16 @@ import ast
 import itertools
 import operator
 import re
+import statistics
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
 
-from analysis import entries, numbers, papers
+from analysis import entries, numbers, open_numbers, papers
 from analysis.errors import ClaimError
+from analysis.open_numbers import Number, Span, combined, compared, of_list, truth
 
 TRIED = ("verdict", "because", "reference_verdict", "reference_because")
 """What is said of a claim under another reading."""
@@ -38,8 +44,9 @@ FIELDS = {"id", "statement", "where", "quantities", "holds"}
 OPTIONAL = {"questioned", "note", "root"}
 UNEXPLAINED = "unexplained"
 """The root of a claim that fails and names none."""
-Value = float | bool | list[float]
-Lookup = Callable[[str, str, str], float]
+Value = Number | bool | None | list[Number]
+"""None is a comparison that what is known does not decide."""
+Lookup = Callable[[str, str, str], Number]
 
 
 class Missing(Exception):
@@ -104,8 +111,10 @@ def expand(pattern: str) -> list[str]:
     return ["".join(itertools.chain(*zip(fixed, (*chosen, ""), strict=True))) for chosen in itertools.product(*parts)]
 
 
-def quotient(a: float, b: float) -> float:
-    """a / b. Raises Missing for numbers of different scales."""
+def quotient(a: Number, b: Number) -> Number:
+    """a / b; of an open number another one. Raises Missing for numbers of different scales."""
+    if not open_numbers.known(a, b):
+        return open_numbers.quotient(a, b)
     scales = [getattr(number, "scale", entries.FULL_SCALE) for number in (a, b)]
     if scales[0] != scales[1]:
         small = next(number for number in (a, b) if isinstance(number, Scaled))
@@ -114,7 +123,7 @@ def quotient(a: float, b: float) -> float:
     return float(a) / float(b)
 
 
-def ratio(a: float | list[float], b: float | list[float]) -> float | list[float]:
+def ratio(a: Number | list[Number], b: Number | list[Number]) -> Number | list[Number]:
     """a / b, element by element."""
     if not isinstance(a, list) and not isinstance(b, list):
         return quotient(a, b)
@@ -135,7 +144,7 @@ def full_size(value: Value) -> Value:
 OPERATORS = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
     ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
-    ast.USub: operator.neg, ast.Not: operator.not_,
+    ast.USub: operator.neg, ast.Not: open_numbers.opposite,
 }  # fmt: skip
 
 
@@ -145,11 +154,14 @@ def evaluate(expression: str, names: dict[str, Value], lookup: Lookup) -> Value:
         "cell": lookup,
         "cells": lambda table, row, column: [lookup(table, r, c) for r in expand(row) for c in expand(column)],
         "ratio": ratio,
-        "min": lambda *values: min(*full(values)),
-        "max": lambda *values: max(*full(values)),
-        "above": lambda values, bound: sum(value > bound for value in full_size(values)),
-        "mean": lambda values: numbers.mean_std(full_size(values))[0],
+        "min": lambda *values: of_list(min, flat(values)),
+        "max": lambda *values: of_list(max, flat(values)),
+        "above": lambda values, bound: open_numbers.above(flat([values]), full_size(bound)),
+        "mean": lambda values: of_list(statistics.fmean, flat([values])),
     }
+
+    def flat(values: Iterable[Value]) -> list[Number]:
+        return [number for value in full(values) for number in (value if isinstance(value, list) else [value])]
 
     def full(values: Iterable[Value]) -> list[Value]:
         return [full_size(value) for value in values]
@@ -161,14 +173,17 @@ def evaluate(expression: str, names: dict[str, Value], lookup: Lookup) -> Value:
             case ast.Name(id=name) if name in names:
                 return names[name]
             case ast.UnaryOp(op=op, operand=operand) if type(op) in OPERATORS:
-                return OPERATORS[type(op)](full_size(walk(operand)))
+                value = full_size(walk(operand))
+                return OPERATORS[type(op)](truth(value)) if isinstance(op, ast.Not) else combined(operator.neg, value)
             case ast.BinOp(left=left, op=op, right=right) if type(op) in OPERATORS:
-                return OPERATORS[type(op)](*full(map(walk, (left, right))))
+                return combined(OPERATORS[type(op)], *full(map(walk, (left, right))))
             case ast.BoolOp(op=op, values=values):
-                return (all if isinstance(op, ast.And) else any)([walk(value) for value in values])
+                found = [truth(walk(value)) for value in values]
+                return (open_numbers.every if isinstance(op, ast.And) else open_numbers.some)(found)
             case ast.Compare(left=left, ops=ops, comparators=right) if all(type(op) in OPERATORS for op in ops):
                 values = full(map(walk, (left, *right)))
-                return all(OPERATORS[type(op)](a, b) for op, a, b in zip(ops, values[:-1], values[1:], strict=True))
+                pairs = zip(ops, values[:-1], values[1:], strict=True)
+                return open_numbers.every([compared(OPERATORS[type(op)], a, b) for op, a, b in pairs])
             case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in functions:
                 return functions[name](*map(walk, args))
         raise ClaimError(f"expression {expression!r}: {ast.unparse(node)!r} is not allowed; see analysis/claims.py")
@@ -184,16 +199,19 @@ def place(row: dict) -> tuple[str, str, str]:
     return row["table"], row["row"], row["column"]
 
 
-def lookup_in(rows: list[dict], field: str) -> Lookup:
-    """Cells of summary entries: `field` is `published` or `reproduced`."""
+def lookup_in(rows: list[dict], field: str, whatever: bool = False) -> Lookup:
+    """Cells of summary entries: `field` is `published` or `reproduced`. One that is not there is Missing, or with
+    `whatever` any number."""
     index = {place(row): row for row in rows}
 
-    def lookup(table: str, row: str, column: str) -> float:
+    def lookup(table: str, row: str, column: str) -> Number:
         key = (table, row, column)
         if key not in index:
             raise ClaimError(f"cell {key}: no table has it; names are those of the published CSV files")
         entry = index[key]
         where = f"{table} {row} {column}"
+        if entry[field] is None and whatever:
+            return open_numbers.SIGNED if entry.get("signed") else open_numbers.OPEN
         if entry[field] is None:
             raise Missing(f"needs {where}: {entry['reason']}" if field == "reproduced" else f"no printed {where}")
         scale = entry.get("scale") or entries.FULL_SCALE
@@ -210,10 +228,15 @@ def spaced(name: str) -> str:
 
 
 def show(value: Value) -> str:
-    """A quantity for a reader: `1.21`, or the smallest and largest of a list, `0.98 to 1.08`."""
+    """A quantity for a reader: `1.21`, or the smallest and largest of a list, `0.98 to 1.08`. Open numbers are
+    counted: `0.98 to 1.08 and 2 not run`."""
     values = value if isinstance(value, list) else [value]
-    low, high = (numbers.fixed(edge(values), 2) for edge in (min, max))
-    return low if low == high else f"{low} to {high}"
+    known = [number for number in values if number is not None and not isinstance(number, Span)]
+    if not known:
+        return entries.NOT_RUN
+    low, high = (numbers.fixed(edge(known), 2) for edge in (min, max))
+    shown = low if low == high else f"{low} to {high}"
+    return shown if len(known) == len(values) else f"{shown} and {len(values) - len(known)} {entries.NOT_RUN}"
 
 
 def completed(rows: list[dict], reference: list[dict]) -> list[dict]:
@@ -262,21 +285,31 @@ def judge(
     return found | {"readings": others}
 
 
-def tested(claim: Claim, rows: list[dict], filled: list[dict] | None = None) -> dict:
+def tested(claim: Claim, rows: list[dict], filled: list[dict] | None = None, whatever: bool = False) -> dict:
     """The claim with its verdict on the reproduced numbers and, as `published_verdict`, on the printed ones.
 
     `published_verdict` is None where the paper does not print the numbers; `published` has those it prints.
     `reference_verdict`, with `reference_because`, is that on `filled`, the rows with the reference's numbers in the
     place of missing ones (`completed`): None where the claim was tested without, or could not be tested with them
-    either.
+    either. With `whatever`, a claim that lacks numbers still gets a verdict if no value of them could change it.
     """
 
-    def values(field: str, rows: list[dict] = rows) -> tuple[dict[str, Value], bool]:
-        lookup = lookup_in(rows, field)
+    def tried(lookup: Lookup) -> tuple[dict[str, Value], bool | None]:
         named: dict[str, Value] = {}
         for name, expression in claim.quantities.items():
             named[name] = evaluate(expression, named, lookup)
-        return named, bool(evaluate(claim.holds, named, lookup))
+        return named, truth(evaluate(claim.holds, named, lookup))
+
+    def values(field: str, rows: list[dict] = rows) -> tuple[dict[str, Value], bool | None]:
+        try:
+            return tried(lookup_in(rows, field))
+        except Missing:
+            if not whatever or field == "published":
+                raise
+            found, holds = tried(lookup_in(rows, field, whatever))
+            if holds is None:
+                raise
+            return found, holds
 
     try:
         try:

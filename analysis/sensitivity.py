@@ -4,9 +4,9 @@
 paper/<paper>/sensitivity.yaml has the assumptions' alternatives, and sensitivity.csv beside it is made from it
 (`write_sheet`): the cells that a claim names, once as they are and once under each alternative that may change them.
 Profile `sensitivity` measures these. Each claim is tried under each alternative (`tried`): with the cells measured
-under it in the place of those that it may change. A claim that lacks one of them is not run there. A table's numbers
-can be printed under each alternative that names it, beside the published ones (`table_under`). `spindle sensitivity`
-does all this.
+under it in the place of those that it may change. A claim that lacks some of them still gets a verdict if no value of
+them could change it, and is not run there otherwise. A table's numbers can be printed under each alternative that names
+it, beside the published ones (`table_under`). `spindle sensitivity` does all this.
 """
 
 import csv
@@ -102,7 +102,7 @@ def rows_from(paper: papers.Paper, frame: pd.DataFrame) -> list[dict]:
     return [
         {"table": table, "row": e.published.row, "column": e.published.column, "cells": e.cells, "reason": e.reason,
          "published": float(e.published.value) if e.published.value else None, "reproduced": e.reproduced,
-         "scale": e.scale}
+         "scale": e.scale, "signed": not e.comparable}
         for table in paper.measured
         if table in named
         for e in paper.builder(table)(frame=frame, drives={})
@@ -192,7 +192,7 @@ def tried(paper: papers.Paper, frame: pd.DataFrame) -> list[dict]:
         named = cells_named(claim, asked)
         if not named:
             continue
-        first = claims.tested(claim, plain)
+        first = claims.tested(claim, plain, whatever=True)
         found.append({"claim": claim.id, "alternative": AS_IS, "verdict": first["verdict"],
                       "because": first["because"], "turns": False})  # fmt: skip
         for one in known:
@@ -200,7 +200,7 @@ def tried(paper: papers.Paper, frame: pd.DataFrame) -> list[dict]:
                 found.append({"claim": claim.id, "alternative": one.id, "verdict": UNTOUCHED, "because": "",
                               "turns": False})  # fmt: skip
                 continue
-            second = claims.tested(claim, others[one.id])
+            second = claims.tested(claim, others[one.id], whatever=True)
             both = {first["verdict"], second["verdict"]}
             found.append({"claim": claim.id, "alternative": one.id, "verdict": second["verdict"],
                           "because": second["because"], "turns": both == {True, False}})  # fmt: skip

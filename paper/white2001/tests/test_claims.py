@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: MIT
 """The claims' language, and the claims of the paper on its own numbers."""
 
+import random
+
 import pytest
 
 from analysis import claims, load, papers
 from analysis.errors import ClaimError
+from analysis.open_numbers import OPEN, SIGNED, Span
 from paper.white2001 import tables as white
 
 LISTED = claims.read(papers.paper("white2001").claims)
@@ -197,6 +200,124 @@ def test_claims_false_when_the_numbers_turn():
 )
 def test_claims_expressions(expression, value):
     assert claims.evaluate(expression, {}, lookup) == value
+
+
+def without(rows, word):
+    """The rows, without our numbers where row or column has the word."""
+    return [
+        one | ({"reproduced": None, "reason": "not run"} if word in one["row"] + one["column"] else {}) for one in rows
+    ]
+
+
+def test_open_numbers_leave_a_verdict_that_they_cannot_change():
+    claim = named("ffs-over-su-postmark")
+    slow = published_rows(lambda p: 3 if p.column == "ffs.ide.postmark" else 1)
+    rows = without(slow, "softupdates.scsi.postmark")
+    assert claims.tested(claim, rows)["verdict"] == "not run"
+    found = claims.tested(claim, rows, whatever=True)
+    assert found["verdict"] is False
+    assert found["because"] == (
+        "FFS over Soft Updates IDE 6.82 to 7.54 (paper 2.27 to 2.51); SCSI not run (paper 1.91 to 2.42)"
+    )
+    # the three other benchmarks are slower on the IDE array, so SSH does not matter
+    slow = published_rows(lambda p: 2 if p.column == "software.ide" else 1)
+    found = claims.tested(named("array-software-ffs-mostly-slower"), without(slow, "ssh"), whatever=True)
+    assert found["verdict"] is True
+    assert found["because"].endswith(" and 1 not run (paper 0.86 to 1.29)")
+
+
+def test_open_numbers_of_a_difference_may_be_negative():
+    rows = [{"table": "t", "row": "r", "column": column, "published": None, "reproduced": ours, "reason": "not run",
+             "signed": True} for column, ours in (("three", None), ("four", -0.3))]  # fmt: skip
+    quantities = {"three": 'cell("t", "r", "three")', "four": 'cell("t", "r", "four")'}
+    claim = claims.Claim("fourth-adds-less", "", "", quantities, "four < three")
+    assert claims.tested(claim, rows, whatever=True)["verdict"] == "not run"
+    plain = [row | {"signed": False} for row in rows]
+    assert claims.tested(claim, plain, whatever=True)["verdict"] is True
+
+
+def test_open_numbers_that_decide_nothing_are_shown():
+    assert claims.show(None) == claims.show(OPEN) == claims.show([OPEN, Span(1, 2)]) == "not run"
+    assert claims.show([OPEN, 4.0, 8.0]) == "4.00 to 8.00 and 1 not run"
+
+
+def test_claims_a_count_that_is_not_0_counts_as_true():
+    claim = claims.Claim("x", "", "", {"q": 'above(cells("table6", "tnone.both", "ffs.ide.{sdet,postmark}"), 1)'}, "q")
+    assert claims.tested(claim, published_rows(lambda p: 1))["verdict"] is True
+    assert claims.tested(claim, published_rows(lambda p: 0))["verdict"] is False
+
+
+def test_open_numbers_that_matter_leave_a_claim_not_run():
+    rows = without(published_rows(lambda p: 1), "softupdates.scsi.postmark")
+    found = claims.tested(named("ffs-over-su-postmark"), rows, whatever=True)
+    assert found["verdict"] == "not run"
+    assert found["because"] == "needs table6 tnone.both softupdates.scsi.postmark: not run"
+
+
+@pytest.mark.parametrize("claim", LISTED, ids=lambda claim: claim.id)
+def test_open_numbers_never_give_another_verdict_than_the_numbers(claim):
+    everything = published_rows(lambda p: 1)
+    for word in ("ssh", "netnews", "softupdates", "tnone", "ide", "random"):
+        found = claims.tested(claim, without(everything, word), whatever=True)["verdict"]
+        assert found in ("not run", claims.tested(claim, everything)["verdict"]), word
+
+
+@pytest.mark.parametrize("claim", LISTED, ids=lambda claim: claim.id)
+def test_open_numbers_leave_no_verdict_that_some_number_contradicts(claim):
+    draw = random.Random(claim.id)
+    used = claims.used(claim)
+    rows = [row for row in published_rows(lambda p: draw.uniform(0.8, 1.25)) if claims.place(row) in used]
+    for _ in range(10):
+        gone = draw.sample(range(len(rows)), draw.randint(1, len(rows)))
+        lacking = [row | ({"reproduced": None} if at in gone else {}) for at, row in enumerate(rows)]
+        verdict = claims.tested(claim, lacking, whatever=True)["verdict"]
+        if verdict == "not run":
+            continue
+        for _ in range(5):
+            any_number = [row | ({"reproduced": draw.uniform(0.001, 100)} if at in gone else {})
+                          for at, row in enumerate(rows)]  # fmt: skip
+            assert claims.tested(claim, any_number)["verdict"] is verdict
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        ("min(open) > 3", None),
+        ("min(open) > 4", False),
+        ("max(open) > 7", True),
+        ("max(open) > 8", None),
+        ("max(open) < 8", False),
+        ("above(open, 3) >= 2", True),
+        ("above(open, 3) + above(open, 5) >= 3", True),
+        ("above(open, 3) >= 3", None),
+        ("above(open, 3) >= 4", False),
+        ("mean(open) > 3", True),
+        ("mean(open) > 5", None),
+        ("max(ratio(open, 2)) >= 4", True),
+        ("min(ratio(2, open)) > 0.25", False),
+        ("max(open) > 8 and 1 > 2", False),
+        ("max(open) > 8 or 1 < 2", True),
+        ("max(open) > 8 or 1 > 2", None),
+        ("not max(open) > 8", None),
+        ("not max(open) > 7", False),
+        ("-min(open) < 1", True),
+        ("not above(open, 8)", None),
+        ("above(open, 9) or 1 > 2", None),
+        ("above(open, one) >= 1", None),
+        ("8 / one > 1", None),
+        ("8 * one >= 0", True),
+        ("1 / (min(open) - 2) > 1", None),
+        ("one - one > 1", None),
+        ("ratio(min(open) - 5, 2) < 0", None),
+        ("ratio(-3, one) < 0", None),
+        ("signed > -1", None),
+        ("max(signed, 4) > 3", True),
+        ("mean(open) + signed > 0", None),
+    ],
+)
+def test_open_numbers_in_expressions(expression, value):
+    known = {"open": [OPEN, 4.0, 8.0], "one": OPEN, "signed": SIGNED}
+    assert claims.evaluate(expression, known, lookup) is value
 
 
 @pytest.mark.parametrize(
