@@ -20,7 +20,7 @@ from cli import options
 def command(profile: str, cells: bool) -> int:
     from collections import Counter
 
-    from lab.cell import config, progress, status
+    from lab.cell import config, status
 
     config.require_profile(profile)
     found = status.of_profile(profile)
@@ -38,5 +38,5 @@ def command(profile: str, cells: bool) -> int:
     if found.left.seconds is None:
         click.echo(f"{runs}; how long the rest takes is known once a run is done")
     else:
-        click.echo(f"{runs}, {progress.minutes(found.left.seconds)}" if found.left.seconds else runs)
+        click.echo(f"{runs}, {found.left.words}" if found.left.words else runs)
     return 0

@@ -92,7 +92,7 @@ def test_status_counts_what_is_done_to_measure_again_and_left(measured, monkeypa
     printed = capsys.readouterr().out
     row = next(line.split() for line in printed.splitlines() if line.startswith(PAPER))
     assert row[1:] == ["6", "0", "0", str(total - 6)]
-    assert f"1 of {len(cells.runs('smoke'))} runs are there, about " in printed
+    assert f"1 of {len(cells.runs('smoke'))} runs are there, at least " in printed
     monkeypatch.setattr(planning.Plan, "stale", lambda self, one: ["model"] if one.id == RUN else [])
     assert main(["status", "--profile", "smoke", "--cells"]) == 0
     printed = capsys.readouterr().out

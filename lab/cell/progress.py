@@ -13,7 +13,7 @@ The words stand here and not in run.py, because they have no part in a result.
 
 import os
 import sys
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -68,6 +68,14 @@ class Left:
     """Whether they are those of the last target, and not all of the profile."""
     seconds: float | None
     """A guess at the rest, in real seconds; None while nothing is known."""
+    whole: bool = True
+    """Whether a run of each kind that is left was made already, so that the guess knows all of them."""
+
+    @property
+    def words(self) -> str:
+        """The guess in words; empty where nothing is left or known."""
+        about = "about" if self.whole else "at least"
+        return f"{about} {max(1, round(self.seconds / 60))} min left" if self.seconds else ""
 
 
 def _noted(profile: str) -> dict[str, set[str]]:
@@ -80,10 +88,28 @@ def _noted(profile: str) -> dict[str, set[str]]:
     return found
 
 
-def seconds(profile: str, runs: list[cells.Run]) -> list[float]:
-    """How long those of them took whose times are there."""
-    files = [paths.ROOT / paths.timing_path(profile, one.id) for one in runs]
-    return [took for took in map(store.seconds_of, files) if took is not None]
+def kind(run: cells.Run) -> frozenset[tuple[str, str]]:
+    """What decides most of a run's time: its workloads, and how large they are."""
+    return frozenset((cell.workload, cell.scale) for cell in run.cells)
+
+
+def guess(profile: str, rest: list[cells.Run], known: Iterable[cells.Run]) -> tuple[float, bool] | None:
+    """How many seconds these runs take together, and whether a run of each kind among them was made: each cell as long
+    as others of its kind took, or as cells took on the whole. None if no run was made."""
+    took: dict[frozenset, list[tuple[float, int]]] = {}
+    for one in known:
+        seconds = store.seconds_of(paths.ROOT / paths.timing_path(profile, one.id))
+        if seconds is not None:
+            took.setdefault(kind(one), []).append((seconds, len(one.cells)))
+    if not took:
+        return None
+    everything = [pair for found in took.values() for pair in found]
+
+    def each(found: list[tuple[float, int]]) -> float:
+        return sum(seconds for seconds, _ in found) / sum(count for _, count in found)
+
+    total = sum(len(one.cells) * each(took.get(kind(one), everything)) for one in rest)
+    return total, all(kind(one) in took for one in rest)
 
 
 def left(profile: str, stale: Collection[str] | None = None) -> Left:
@@ -99,14 +125,11 @@ def left(profile: str, stale: Collection[str] | None = None) -> Left:
         for one in runs
         if one.id in again or not all((paths.ROOT / paths.result_path(profile, cell.id)).exists() for cell in one.cells)
     ]
-    took = seconds(profile, runs)
-    guess = sum(took) / len(took) * len(rest) / (os.cpu_count() or 1) if took else None
-    return Left(len(runs) - len(rest), len(runs), bool(asked), 0.0 if not rest else guess)
-
-
-def minutes(seconds: float) -> str:
-    """A guess at a time, in words."""
-    return f"about {max(1, round(seconds / 60))} min left"
+    there = (len(runs) - len(rest), len(runs), bool(asked))
+    if not rest:
+        return Left(*there, 0.0)
+    took = guess(profile, rest, known.values())
+    return Left(*there, took[0] / (os.cpu_count() or 1), took[1]) if took else Left(*there, None)
 
 
 def time_left(profile: str) -> str:
@@ -114,7 +137,7 @@ def time_left(profile: str) -> str:
     found = left(profile)
     whose = "asked for" if found.asked else f"of profile {profile}"
     there = f"{found.there} of {found.runs} runs {whose} are there"
-    return f"{there}, {minutes(found.seconds)}" if found.seconds else there
+    return f"{there}, {found.words}" if found.words else there
 
 
 def served(profile: str, run_id: str) -> str:

@@ -53,15 +53,47 @@ def test_progress_counts_what_was_asked_for(tmp_path, monkeypatch):
     monkeypatch.setattr(progress.os, "cpu_count", lambda: 2)
     runs = list(cells.runs("smoke").values())
     assert progress.time_left("smoke") == f"0 of {len(runs)} runs of profile smoke are there"
-    put(tmp_path, runs[0], 6000)
-    put(tmp_path, runs[1], 600)
-    assert progress.time_left("smoke").startswith(f"2 of {len(runs)} runs of profile smoke are there, about ")
+    put(tmp_path, runs[0], 1200)
+    put(tmp_path, runs[1], 1200)
+    assert progress.time_left("smoke").startswith(f"2 of {len(runs)} runs of profile smoke are there, at least ")
     monkeypatch.setattr(progress, "ASKED", {run.id for run in runs[1:5]})
     progress.begin("smoke")
-    assert progress.time_left("smoke") == "1 of 4 runs asked for are there, about 15 min left"
+    assert progress.time_left("smoke") == "1 of 4 runs asked for are there, at least 35 min left"
     for run in runs[2:5]:
         put(tmp_path, run, 60)
     assert progress.time_left("smoke") == "4 of 4 runs asked for are there"
+
+
+def test_progress_guesses_by_runs_of_the_same_workload(tmp_path, monkeypatch):
+    """A mean over all runs said a minute of an hour of SSH, behind many short runs."""
+    monkeypatch.setattr(paths, "ROOT", tmp_path)
+    monkeypatch.setattr(progress.os, "cpu_count", lambda: 2)
+    kinds: dict[frozenset, list[cells.Run]] = {}
+    for one in cells.runs("smoke").values():
+        kinds.setdefault(progress.kind(one), []).append(one)
+    short, long = sorted(kinds.values(), key=len)[-2:]
+    put(tmp_path, short[0], 60)
+    put(tmp_path, long[0], 1200)
+    for asked, minutes in ((short[1:3], 1), (long[1:3], 20), ((short[1], long[1]), 10)):
+        monkeypatch.setattr(progress, "ASKED", {one.id for one in asked})
+        progress.begin("smoke")
+        assert progress.time_left("smoke") == f"0 of 2 runs asked for are there, about {minutes} min left"
+    [new] = next(found for found in kinds.values() if len(found) == 1)
+    monkeypatch.setattr(progress, "ASKED", {new.id})
+    progress.begin("smoke")
+    assert progress.time_left("smoke").startswith("0 of 1 runs asked for are there, at least "), "it is the first"
+
+
+def test_progress_guesses_by_the_number_of_cells(tmp_path, monkeypatch):
+    """A run of SQLIO has from one to 86 cells."""
+    monkeypatch.setattr(paths, "ROOT", tmp_path)
+    runs = [one for one in cells.runs("quick").values() if {cell.workload for cell in one.cells} == {"sqlio"}]
+    few, many = min(runs, key=lambda one: len(one.cells)), max(runs, key=lambda one: len(one.cells))
+    path = tmp_path / paths.timing_path("quick", few.id)
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps({"total_s": 3.0 * len(few.cells)}))
+    assert len(many.cells) > 10 * len(few.cells)
+    assert progress.guess("quick", [many], runs) == (3.0 * len(many.cells), True)
 
 
 def test_progress_what_does_not_hold_is_not_there(tmp_path, monkeypatch):
@@ -73,8 +105,8 @@ def test_progress_what_does_not_hold_is_not_there(tmp_path, monkeypatch):
         put(tmp_path, one, 1200)
     monkeypatch.setattr(progress, "ASKED", {one.id for one in runs})
     progress.begin("smoke", {runs[0].id: ["model"], "of another target": ["model"]})
-    assert progress.time_left("smoke") == "1 of 3 runs asked for are there, about 20 min left"
-    assert progress.served("smoke", runs[0].id) == "2 of 3 runs asked for are there, about 10 min left"
+    assert progress.time_left("smoke") == "1 of 3 runs asked for are there, at least 30 min left"
+    assert progress.served("smoke", runs[0].id) == "2 of 3 runs asked for are there, at least 20 min left"
     found = progress.left("smoke", stale={runs[1].id: ["model"]})
     assert (found.there, found.runs, found.asked) == (1, len(cells.runs("smoke")), False)
 
