@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # make report [PROFILE=smoke|quick|full]   everything, from a bare Debian 12 machine to results/<profile>/report.pdf
 # make report PAPER=NAME                   the same of one folder of paper/: results/<profile>/NAME/report.pdf
+# make lab                                 only build the lab: QEMU, disk model, guest, tools of arrays, workloads
 # make part PROFILE=full MINUTES=110       as many runs as fit into this time; the same command goes on where it stopped
 # make export PROFILE=full FILE=a.tar.zst  finished results into one file
 # make import PROFILE=full FILE=a.tar.zst  take them in another checkout, if they were made from the same sources
@@ -32,7 +33,7 @@ TRACES ?= ../shared/disks/disksim
 MINUTES ?= 110
 SUBMAKE := $(MAKE) --no-print-directory
 
-.PHONY: help report box part export import test check nightly bench determinism validation guest guests bindings notebooks slurm mutants doctor bootstrap relock clean
+.PHONY: help report lab box part export import test check nightly bench determinism validation guest guests bindings notebooks slurm mutants doctor bootstrap relock clean
 .PHONY: .clean
 help:
 	@sed -n 's/^# \(make .*\)/\1/p' Makefile
@@ -43,6 +44,11 @@ bootstrap:
 report:
 	@envs/bootstrap build tex
 	@$(SPINDLE) report --profile $(PROFILE)$(if $(PAPER), --paper $(PAPER))
+
+lab: PROFILE := full
+lab:
+	@envs/bootstrap build
+	@$(SPINDLE) lab --profile $(PROFILE)
 
 part:
 	@envs/bootstrap build
@@ -74,7 +80,7 @@ bench:
 
 determinism:
 	@envs/bootstrap build
-	@$(BIN)/snakemake --profile config/profiles/smoke lab
+	@$(SPINDLE) lab --profile smoke
 	@$(BIN)/python -m lab.cell.determinism $(if $(REBUILD),--rebuild)
 
 validation:
@@ -87,7 +93,7 @@ guest:
 	@envs/bootstrap --paths
 	@test -n "$(NAME)" || { echo "make guest: which guest? make guest NAME=debian; lab/guests/ has the others" >&2; exit 1; }
 	@envs/bootstrap build guests
-	@$(BIN)/snakemake --profile config/profiles/smoke lab
+	@$(SPINDLE) lab --profile smoke
 	@$(BIN)/python -m lab.guests.prepare "$(NAME)" --medium "$(MEDIA)" --sha256 "$(SHA256)"
 
 guests:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Prepare another guest than the lean Linux, from packages or from your own installation medium.
 
-The lean Linux, in which all papers are measured today, needs no preparation: `spindle report` builds it. The others are
+The lean Linux, in which all papers are measured today, needs no preparation: `make lab` builds it. The others are
 in lab/guests/. Debian is made from packages; for FreeBSD and Windows give the image of the medium and its SHA-256.
 
 \b

@@ -6,7 +6,7 @@ numbers again. It can be called from any folder; paths are those of the folder t
 
 \b
     spindle report --profile smoke      the reports, small, in about 4 minutes
-    spindle show paper PAPER        what came out
+    spindle show paper PAPER            what came out
     spindle verify --sample 3           three reference numbers, measured again here
 
 Completion of names: eval "$(spindle completion bash)", or zsh, or fish.
@@ -23,7 +23,7 @@ import click
 
 HERE = Path(__file__).parent
 COMMANDS = (
-    "report", "run", "status", "show", "verify", "reference", "sensitivity", "try", "shell", "export", "import",
+    "report", "lab", "run", "status", "show", "verify", "reference", "sensitivity", "try", "shell", "export", "import",
     "crate", "doctor", "guest", "box", "domain", "completion",
 )  # fmt: skip
 """In the order of the help; what a command does stands at the top of its file."""

@@ -39,7 +39,7 @@ def drive(name: str, svg: Path | None, as_json: bool) -> int:
 
     program = paths.build() / "disk/release/spindle-disk"
     if not program.is_file():
-        raise EnvironmentMissing(f"{program}: the disk model is not built; `spindle run lab` builds it")
+        raise EnvironmentMissing(f"{program}: the disk model is not built; `make lab` builds it")
     which = str(Path(name).resolve()) if name.endswith(".toml") else name
     if not name.endswith(".toml"):
         catalogue.require("drives", name, "spindle show drive")

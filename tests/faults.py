@@ -280,9 +280,9 @@ class Driver(Pytest):
     def lacks(self) -> str | None:
         driver = "block/spindle.c"
         if not (self.work / "build" / "qemu-system-x86_64").exists() or not (BUILD / "guest" / "built.json").exists():
-            return f"the lab is not built in {BUILD}; `make report` builds it"
+            return f"the lab is not built in {BUILD}; `make lab` builds it"
         if (self.source / driver).read_bytes() != (ROOT / "lab" / "qemu" / driver).read_bytes():
-            return f"the QEMU in {BUILD} was built with another driver; `make report` builds it again"
+            return f"the QEMU in {BUILD} was built with another driver; `make lab` builds it again"
         return None
 
     def set_up(self) -> None:

@@ -131,7 +131,7 @@ def test_faults_without_the_lab_are_skipped_and_say_so(tmp_path, monkeypatch, ca
     monkeypatch.delenv("SPINDLE_NO_SKIP", raising=False)
     assert faults.main(["--kind", "driver"]) == 0
     said = capsys.readouterr().out
-    assert f"driver: skipped: the lab is not built in {tmp_path}; `make report` builds it" in said
+    assert f"driver: skipped: the lab is not built in {tmp_path}; `make lab` builds it" in said
     assert "0 of 0 faults caught" in said
     monkeypatch.setenv("SPINDLE_NO_SKIP", "1")
     assert faults.main(["--kind", "driver"]) == 2

@@ -55,6 +55,12 @@ def test_cli_help_lists_every_command_with_its_first_line(capsys):
         assert summary(name).endswith(".")
 
 
+def test_cli_every_command_stands_in_the_docs():
+    text = (ROOT / "docs" / "commands.md").read_text()
+    table = text[text.index("| command | what |") : text.index("`make` installs")]
+    assert [name for name in COMMANDS if f"`spindle {name}`" not in table] == []
+
+
 def test_cli_examples_are_accepted():
     """Each example of the help is words that the command takes."""
     for words, command in every():

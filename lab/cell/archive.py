@@ -424,9 +424,7 @@ def sort_out(profile: str, names: list[str], scratch: Path) -> tuple[list[str], 
                 continue
             follows(known[name][1], found, files[store.RESULT])
         except EnvironmentMissing as error:
-            raise SpindleError(
-                f"import compares what was built, and `make report PROFILE={profile}` builds it: {error}"
-            ) from None
+            raise SpindleError(f"import compares what was built, and `make lab` builds it: {error}") from None
         except (SpindleError, trace.TraceError) as error:
             raise _Damaged(f"{name}: {error}") from None
         lies = lies_there(paths.ROOT / paths.cell_dir(profile, name), files[store.RESULT], here)

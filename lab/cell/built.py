@@ -241,7 +241,7 @@ def file_hashes(thing: Thing, build: Path, patterns: tuple[str, ...]) -> dict[st
     found = files_of(thing, build, patterns)
     for path in found:
         if not path.is_file():
-            raise EnvironmentMissing(f"{path}: missing; run `make report`, which builds it")
+            raise EnvironmentMissing(f"{path}: missing; run `{remedy(thing.name)}`, which builds it")
     return {str(path.relative_to(build)): file_sha256(path) for path in found}
 
 
@@ -298,6 +298,13 @@ def make(name: str, command: list[str], build: Path) -> int:
     return 0
 
 
+def remedy(name: str) -> str:
+    """The command that builds a thing."""
+    if name.startswith("guests/"):
+        return f"make guest NAME={name.removeprefix('guests/')}"
+    return "make bindings" if name == "bindings" else "make lab"
+
+
 def receipt(name: str, build: Path) -> dict | None:
     """The receipt of a thing; None if there is none that can be read."""
     try:
@@ -314,13 +321,15 @@ def what_differs(name: str, build: Path) -> str | None:
     if there is None:
         missing = next((path for path in files_of(thing, build, thing.files) if not path.is_file()), None)
         if missing:
-            return f"{missing}: missing; run `make report`, which builds it"
-        return f"{build / name / RECEIPT}: missing, so {name} was not built to its end; `make report` builds it again"
+            return f"{missing}: missing; run `{remedy(name)}`, which builds it"
+        return (
+            f"{build / name / RECEIPT}: missing, so {name} was not built to its end; `{remedy(name)}` builds it again"
+        )
     if there["sources"] != thing_sources(thing):
         places = ", ".join(SOURCES[thing.sources[0]])
         return (
             f"{build / name}: it was built from other sources than lie here now ({places}); "
-            "`make report` builds it again"
+            f"`{remedy(name)}` builds it again"
         )
     return None
 
@@ -341,7 +350,7 @@ def check(name: str, build: Path, anew: bool = False) -> dict[str, str]:
     found = files_of(THINGS[name], build, THINGS[name].files)
     names = {str(path.relative_to(build)) for path in found if path.is_file()}
     if missing := sorted(there["files"].keys() - names):
-        raise EnvironmentMissing(f"{build / missing[0]}: missing; run `make report`, which builds it")
+        raise EnvironmentMissing(f"{build / missing[0]}: missing; run `{remedy(name)}`, which builds it")
     changed = False
     for file in sorted(names):
         wanted = there["files"].get(file)
@@ -349,7 +358,7 @@ def check(name: str, build: Path, anew: bool = False) -> dict[str, str]:
             continue
         if file_sha256(build / file) != wanted:
             raise EnvironmentMissing(
-                f"{build / file}: it is not the file that was built here; `make report` builds it again"
+                f"{build / file}: it is not the file that was built here; `{remedy(name)}` builds it again"
             )
         seen[file], changed = [wanted, *signature(build / file)], True
     if changed:

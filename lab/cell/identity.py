@@ -343,7 +343,7 @@ def manifest(build: Path, folder: str) -> dict:
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise EnvironmentMissing(f"{path}: the {folder} image is not built; run `make report`") from None
+        raise EnvironmentMissing(f"{path}: the {folder} image is not built; run `{built.remedy(folder)}`") from None
 
 
 def guest_built(build: Path, array_name: str = volumes.NONE, thing: str = "guest") -> dict:

@@ -41,15 +41,23 @@ def sweep(results: Path) -> list[tuple[str, str]]:
     return dropped
 
 
-def prepare(profile: str) -> list[str]:
-    """Drop what has to run again in a profile, and say what; returns the built things that the profile needs and that
-    are missing or have to be built again. Raises SpindleError where the results are in use."""
+def to_build(profile: str) -> list[str]:
+    """The built things that a profile needs and that are missing or have to be built again; those whose files are not
+    what was built are named. Raises SpindleError where the results are in use."""
     config.require_profile(profile)
     with lock.hold(lock.RESULTS, alone=True, what=f"retry of profile {profile}"):
         lock.sweep()
         for reason in built.drop_damaged(paths.build()):
             print(f"again: {reason}", file=sys.stderr)
-        for name, reason in sweep(paths.ROOT / "results" / profile):
-            print(f"again: {name}: {reason}", file=sys.stderr)
     needed = {name for run in cells.runs(profile).values() for name in built.used_by(run)}
     return sorted(name for name in needed if not built.stands(name, paths.build()))
+
+
+def prepare(profile: str) -> list[str]:
+    """Drop what has to run again in a profile, and say what; returns what is `to_build`. Raises SpindleError where the
+    results are in use."""
+    missing = to_build(profile)
+    with lock.hold(lock.RESULTS, alone=True, what=f"retry of profile {profile}"):
+        for name, reason in sweep(paths.ROOT / "results" / profile):
+            print(f"again: {name}: {reason}", file=sys.stderr)
+    return missing

@@ -132,12 +132,20 @@ def _check(status: int, what: str) -> None:
         )
 
 
-def _begin(profile: str, what: str, say: Say) -> None:
-    """Lock the results, drop what has to run again, and build the lab where something of it is missing."""
+def _begin(profile: str, what: str, say: Say, drop: bool = True) -> None:
+    """Lock the results, drop what has to run again unless it shall stay, and build the lab where something of it is
+    missing."""
     config.require_profile(profile)
     lock.keep(lock.RESULTS, alone=True, what=what)
-    if retry.prepare(profile):
+    if retry.prepare(profile) if drop else retry.to_build(profile):
         _check(snakemake(profile, "lab", say=say), f"{what}: the lab")
+
+
+def build(profile: str, say: Say = tell) -> None:
+    """Build the lab of a profile, or what of it is missing or of other sources. Nothing is measured, and results stay
+    as they are. Raises AlreadyRunning while the results are held, and SpindleError where something cannot be built."""
+    _begin(profile, f"lab of profile {profile}", say, drop=False)
+    say(f"the lab of profile {profile} is built")
 
 
 def build_missing(profile: str, things: Iterable[str], what: str, say: Say = tell) -> None:

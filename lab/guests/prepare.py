@@ -286,9 +286,7 @@ def require(name: str) -> guests.Guest:
     guests.require(name, "NAME")
     about = guests.guest(name)
     if about.lean:
-        raise SpindleError(
-            f"NAME={name}: `make report` builds this guest; {', '.join(guests.names()[1:])} are prepared"
-        )
+        raise SpindleError(f"NAME={name}: `make lab` builds this guest; {', '.join(guests.names()[1:])} are prepared")
     return about
 
 

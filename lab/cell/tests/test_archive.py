@@ -127,7 +127,7 @@ def test_archive_needs_the_built_lab(results, tmp_path, lab):
     archive.export(PROFILE, tmp_path / "one.tar.zst")
     shutil.rmtree(results)
     (lab / "qemu" / "qemu-system-x86_64").unlink()
-    with pytest.raises(SpindleError, match="import compares what was built, and `make report PROFILE=smoke` builds it"):
+    with pytest.raises(SpindleError, match="import compares what was built, and `make lab` builds it"):
         archive.take(PROFILE, tmp_path / "one.tar.zst")
     assert content(results) == {}
 

@@ -648,7 +648,7 @@ def test_take_needs_what_is_built(lab, tmp_path, monkeypatch):
         raise EnvironmentMissing("QEMU is not built")
 
     monkeypatch.setattr(run, "made_of", made_of)
-    said = "^import compares what was built, and `make report PROFILE=smoke` builds it: QEMU is not built$"
+    said = "^import compares what was built, and `make lab` builds it: QEMU is not built$"
     with pytest.raises(SpindleError, match=said):
         archive.take(PROFILE, archived(tmp_path, {NAMES[0]: files_of(CELLS[0])}))
     assert not list(lab.iterdir())

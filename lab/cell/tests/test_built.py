@@ -33,11 +33,21 @@ def command(text):
     return [sys.executable, "-c", text]
 
 
+@pytest.mark.parametrize(
+    ("name", "command"),
+    [("qemu", "make lab"), ("workloads/filebench", "make lab"), ("guests/freebsd", "make guest NAME=freebsd"),
+     ("bindings", "make bindings")],
+)  # fmt: skip
+def test_built_names_the_command_that_builds_a_thing(name, command, tmp_path):
+    assert name in built.THINGS
+    assert f"missing; run `{command}`" in built.what_differs(name, tmp_path)
+
+
 def test_built_a_program_of_older_sources_does_not_run(lab, sources):
     one = cells.run("smoke", RUN)
     before = built.check_all(one, lab)
     sources.write_text("changed since\n")
-    with pytest.raises(EnvironmentMissing, match=r"qemu: it was built from other sources .*`make report` builds it ag"):
+    with pytest.raises(EnvironmentMissing, match=r"qemu: it was built from other sources .*`make lab` builds it ag"):
         boot.require_built(one, lab)
     (lab / "work").mkdir()
     with pytest.raises(EnvironmentMissing, match="other sources"):

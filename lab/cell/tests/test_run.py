@@ -215,7 +215,7 @@ def test_run_lost_line_fails_its_cell_only(lab):
 
 def test_run_missing_qemu(lab):
     (lab / "qemu" / "qemu-system-x86_64").unlink()
-    with pytest.raises(EnvironmentMissing, match=r"qemu-system-x86_64: missing; run `make report`"):
+    with pytest.raises(EnvironmentMissing, match=r"qemu-system-x86_64: missing; run `make lab`"):
         outcome(lab)
 
 

@@ -266,7 +266,7 @@ def test_volumes_image_of_another_paper_stays(lab, monkeypatch):
 def test_volumes_tools_are_needed(lab):
     (lab / "volumes" / "tools.erofs").unlink()
     boot.require_built(cells.run("full", "ide-ahci.deskstar-75gxp.t32.both"), lab)
-    with pytest.raises(EnvironmentMissing, match=r"volumes/tools.erofs: missing; run `make report`"):
+    with pytest.raises(EnvironmentMissing, match=r"volumes/tools.erofs: missing; run `make lab`"):
         boot.require_built(cells.run("full", SCSI), lab)
 
 

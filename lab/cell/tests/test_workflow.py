@@ -59,6 +59,20 @@ def test_report_builds_the_lab_first_and_holds_the_results_throughout(pretended,
     assert asked()[5:] == ["report"]
 
 
+def test_build_builds_the_lab_and_measures_nothing(pretended, monkeypatch, capfd):
+    monkeypatch.setattr(retry, "prepare", lambda profile: pytest.fail("results were dropped"))
+    monkeypatch.setattr(retry, "to_build", lambda profile: ["qemu"])
+    workflow.build("smoke")
+    assert asked() == ["lab"]
+    assert capfd.readouterr().out.endswith("the lab of profile smoke is built\n")
+    assert '"results", true' in (paths.ROOT / "snakemake.holds").read_text()
+    monkeypatch.setattr(retry, "to_build", lambda profile: [])
+    workflow.build("smoke")
+    assert asked() == ["lab"], "there is nothing to build"
+    with pytest.raises(ConfigError, match="smokes"):
+        workflow.build("smokes")
+
+
 def test_build_missing_builds_only_what_was_never_built(pretended, lab):
     whole = [name for name in built.THINGS if built.receipt(name, lab)]
     workflow.build_missing("reference", whole, "verification")

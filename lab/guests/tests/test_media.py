@@ -87,7 +87,7 @@ def test_media_windows_2000_and_server_are_told_apart(here):
 
 def test_prepare_says_what_is_not_prepared(here, capsys):
     assert prepare.main(["linux"]) == 1
-    assert "`make report` builds this guest; debian, freebsd, " in capsys.readouterr().err
+    assert "`make lab` builds this guest; debian, freebsd, " in capsys.readouterr().err
     assert prepare.main(["freebds"]) == 1
     assert "did you mean 'freebsd'" in capsys.readouterr().err
     assert prepare.main(["debian", "--medium", "a.iso"]) == 1

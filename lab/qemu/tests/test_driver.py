@@ -75,7 +75,7 @@ class Monitor:
 def built():
     """Skips where QEMU is not built."""
     if not QEMU.exists():
-        pytest.skip(f"{QEMU} is not built in {BUILD}; `make report` builds it")
+        pytest.skip(f"{QEMU} is not built in {BUILD}; `make lab` builds it")
 
 
 def disk(unit, *options):

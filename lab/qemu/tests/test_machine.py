@@ -43,7 +43,7 @@ def built():
     """Skips where QEMU or the firmware is not built."""
     for path in (QEMU, FIRMWARE):
         if not path.exists():
-            pytest.skip(f"{path} is not built; `make report` builds it")
+            pytest.skip(f"{path} is not built; `make lab` builds it")
 
 
 def boot(work, controller, *devices):

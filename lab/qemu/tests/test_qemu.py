@@ -19,7 +19,7 @@ SOURCE = BUILD / "qemu" / "work" / "source"
 def test_options_messages():
     """Each bad option gets one clear message. SPINDLE_BLESS=1 rewrites options.out."""
     if not QEMU.exists():
-        pytest.skip(f"{QEMU} is not built; `make report` builds it")
+        pytest.skip(f"{QEMU} is not built; `make lab` builds it")
     command = ["sh", HERE / "options.sh", QEMU, ROOT / "lab" / "disk" / "catalogue"]
     said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     golden = HERE / "options.out"
