@@ -27,7 +27,6 @@ import ast
 import itertools
 import operator
 import re
-import statistics
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,7 +35,7 @@ import yaml
 
 from analysis import entries, numbers, open_numbers, papers
 from analysis.errors import ClaimError
-from analysis.open_numbers import Number, Span, combined, compared, of_list, truth
+from analysis.open_numbers import Number, combined, compared, every, known, of_list, opposite, some, truth
 
 TRIED = ("verdict", "because", "reference_verdict", "reference_because")
 """What is said of a claim under another reading."""
@@ -113,7 +112,7 @@ def expand(pattern: str) -> list[str]:
 
 def quotient(a: Number, b: Number) -> Number:
     """a / b; of an open number another one. Raises Missing for numbers of different scales."""
-    if not open_numbers.known(a, b):
+    if not known(a, b):
         return open_numbers.quotient(a, b)
     scales = [getattr(number, "scale", entries.FULL_SCALE) for number in (a, b)]
     if scales[0] != scales[1]:
@@ -144,7 +143,7 @@ def full_size(value: Value) -> Value:
 OPERATORS = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
     ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
-    ast.USub: operator.neg, ast.Not: open_numbers.opposite,
+    ast.USub: operator.neg,
 }  # fmt: skip
 
 
@@ -157,7 +156,7 @@ def evaluate(expression: str, names: dict[str, Value], lookup: Lookup) -> Value:
         "min": lambda *values: of_list(min, flat(values)),
         "max": lambda *values: of_list(max, flat(values)),
         "above": lambda values, bound: open_numbers.above(flat([values]), full_size(bound)),
-        "mean": lambda values: of_list(statistics.fmean, flat([values])),
+        "mean": lambda values: of_list(numbers.mean, flat([values])),
     }
 
     def flat(values: Iterable[Value]) -> list[Number]:
@@ -172,18 +171,19 @@ def evaluate(expression: str, names: dict[str, Value], lookup: Lookup) -> Value:
                 return node.value
             case ast.Name(id=name) if name in names:
                 return names[name]
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                return opposite(truth(full_size(walk(operand))))
             case ast.UnaryOp(op=op, operand=operand) if type(op) in OPERATORS:
-                value = full_size(walk(operand))
-                return OPERATORS[type(op)](truth(value)) if isinstance(op, ast.Not) else combined(operator.neg, value)
+                return combined(OPERATORS[type(op)], full_size(walk(operand)))
             case ast.BinOp(left=left, op=op, right=right) if type(op) in OPERATORS:
                 return combined(OPERATORS[type(op)], *full(map(walk, (left, right))))
             case ast.BoolOp(op=op, values=values):
                 found = [truth(walk(value)) for value in values]
-                return (open_numbers.every if isinstance(op, ast.And) else open_numbers.some)(found)
+                return every(found) if isinstance(op, ast.And) else some(found)
             case ast.Compare(left=left, ops=ops, comparators=right) if all(type(op) in OPERATORS for op in ops):
                 values = full(map(walk, (left, *right)))
                 pairs = zip(ops, values[:-1], values[1:], strict=True)
-                return open_numbers.every([compared(OPERATORS[type(op)], a, b) for op, a, b in pairs])
+                return every([compared(OPERATORS[type(op)], a, b) for op, a, b in pairs])
             case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in functions:
                 return functions[name](*map(walk, args))
         raise ClaimError(f"expression {expression!r}: {ast.unparse(node)!r} is not allowed; see analysis/claims.py")
@@ -231,12 +231,12 @@ def show(value: Value) -> str:
     """A quantity for a reader: `1.21`, or the smallest and largest of a list, `0.98 to 1.08`. Open numbers are
     counted: `0.98 to 1.08 and 2 not run`."""
     values = value if isinstance(value, list) else [value]
-    known = [number for number in values if number is not None and not isinstance(number, Span)]
-    if not known:
+    there = [number for number in values if number is not None and known(number)]
+    if not there:
         return entries.NOT_RUN
-    low, high = (numbers.fixed(edge(known), 2) for edge in (min, max))
+    low, high = (numbers.fixed(edge(there), 2) for edge in (min, max))
     shown = low if low == high else f"{low} to {high}"
-    return shown if len(known) == len(values) else f"{shown} and {len(values) - len(known)} {entries.NOT_RUN}"
+    return shown if len(there) == len(values) else f"{shown} and {len(values) - len(there)} {entries.NOT_RUN}"
 
 
 def completed(rows: list[dict], reference: list[dict]) -> list[dict]:

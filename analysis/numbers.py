@@ -34,11 +34,14 @@ def stored(value: float) -> str:
     return f"{value:.{CSV_DIGITS}g}"
 
 
+def mean(values: list[float]) -> float | None:
+    """Mean; None of no values."""
+    return statistics.fmean(values) if values else None
+
+
 def mean_std(values: list[float]) -> tuple[float | None, float | None]:
     """Mean and sample standard deviation; the latter needs two values."""
-    mean = statistics.fmean(values) if values else None
-    std = statistics.stdev(values) if len(values) > 1 else None
-    return mean, std
+    return mean(values), statistics.stdev(values) if len(values) > 1 else None
 
 
 def ratio(reproduced: float | None, published: float | None) -> float | None:
